@@ -19,8 +19,8 @@ type chunk struct {
 	values   int
 	slot     int // field of its mark; see written.go
 
-	out  commands
-	asks []ask
+	out     commands
+	lookups []lookup
 
 	marked        bool // an earlier attempt may have left the mark
 	keepThreads   bool // Config.ThreadsAlways

@@ -14,7 +14,7 @@
 //	known.go      the known values in Redis
 //	settle.go     finding stale values, and values that need a query to Redis
 //	write.go      transactions, repeated until Redis has executed all of them
-//	ask.go        reading the owners of partitions, and the unknown values in Redis
+//	lookup.go     reading the owners of partitions, and the unknown values in Redis
 //	chunk.go      the commands of one transaction; chunk_channel.go: those for channel records
 //	pointer.go    the commands of read pointers
 //	commands.go   the bytes of keys and fields; internal/entry has those of values

@@ -147,11 +147,11 @@ func TestFormatsThatFight(t *testing.T) {
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
 	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())
 	produce(t, producer(t, kafka.ListenAddrs()), topics, 1, unreadRecord(small("u", "c", 1, 1)))
-	var said testkit.Output
-	start(t, kafka.ListenAddrs(), topics, rdb, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&said, nil)) }).ready(t)
+	var output testkit.Output
+	start(t, kafka.ListenAddrs(), topics, rdb, func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&output, nil)) }).ready(t)
 	start(t, kafka.ListenAddrs(), topics, rdb, func(c *Config) { c.Values, c.Group = "packed", c.Group+"2" })
 	eventually(t, "the first says so", func() bool {
-		return strings.Contains(said.String(), "another member fills Redis with other --redis-values")
+		return strings.Contains(output.String(), "another member fills Redis with other --redis-values")
 	})
 }
 

@@ -65,7 +65,7 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 	g, ctx := guard.WithContext(ctx)
 	g.SetLimit(w.parallel)
 	var c *chunk
-	room := func() *chunk {
+	current := func() *chunk {
 		if c == nil {
 			c = w.chunks.Get().(*chunk)
 			c.reset(b)
@@ -91,13 +91,13 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 	}
 	for i := range b.users {
 		for next := b.users[i].first; next >= 0; {
-			if next = room().addUser(&b.users[i], next); c.full() {
+			if next = current().addUser(&b.users[i], next); c.full() {
 				send()
 			}
 		}
 	}
 	for i := range b.channels {
-		if room().addChannel(int32(i)); c.full() {
+		if current().addChannel(int32(i)); c.full() {
 			send()
 		}
 	}
@@ -174,8 +174,8 @@ func (w *writer) attempt(ctx context.Context, conn *redis.Conn, c *chunk) error 
 	if err = c.takeAudience(answers); err != nil {
 		return err
 	}
-	if said := c.publishes(); len(said) > 0 {
-		_, err = w.run(ctx, conn.Pipeline(), said)
+	if publications := c.publishes(); len(publications) > 0 {
+		_, err = w.run(ctx, conn.Pipeline(), publications)
 	}
 	return err
 }

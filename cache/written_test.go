@@ -74,9 +74,9 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 
 	var failed atomic.Bool
 	failOver := func(context.Context) { // cursors are moved by one goroutine
-		held := map[string]map[string]string{}
-		copyAll(t, plain, held, map[string]string{})
-		if failed.Load() || maps.EqualFunc(held, replica, maps.Equal) {
+		stored := map[string]map[string]string{}
+		copyAll(t, plain, stored, map[string]string{})
+		if failed.Load() || maps.EqualFunc(stored, replica, maps.Equal) {
 			return // nothing was written that could be lost, or it is done
 		}
 		if err := putBack(t.Context(), plain, replica, strs); err != nil {

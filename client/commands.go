@@ -39,7 +39,7 @@ func (d *Device) Focus(channel, thread string) {
 	d.mu.Lock()
 	d.focused[ThreadKey{channel, thread}] = struct{}{}
 	d.mu.Unlock()
-	d.outbox.say(command{Type: "channel.focus", ChannelID: channel, ThreadID: thread})
+	d.outbox.sendNow(command{Type: "channel.focus", ChannelID: channel, ThreadID: thread})
 }
 
 // Blur ends the focus: the user looks elsewhere.
@@ -49,7 +49,7 @@ func (d *Device) Blur(channel, thread string) {
 	delete(d.focused, ThreadKey{channel, thread})
 	d.mu.Unlock()
 	if was {
-		d.outbox.say(command{Type: "channel.blur", ChannelID: channel, ThreadID: thread})
+		d.outbox.sendNow(command{Type: "channel.blur", ChannelID: channel, ThreadID: thread})
 	}
 }
 

@@ -64,7 +64,7 @@ func newGateway(t *testing.T, scripts ...func(*socket)) *gateway {
 	return g
 }
 
-func (s *socket) say(frames ...string) {
+func (s *socket) send(frames ...string) {
 	for _, f := range frames {
 		_ = s.conn.Write(s.ctx, websocket.MessageText, []byte(f))
 	}
@@ -86,7 +86,7 @@ func (s *socket) take() (c command) {
 }
 
 func (s *socket) ack(c command, after string) {
-	s.say(fmt.Sprintf(`{"type":"ack","id":%q,"after":[%q]}`, c.ID, after))
+	s.send(fmt.Sprintf(`{"type":"ack","id":%q,"after":[%q]}`, c.ID, after))
 }
 
 func (g *gateway) types() []string {
@@ -100,7 +100,7 @@ func (g *gateway) types() []string {
 }
 
 func welcome(s *socket) {
-	s.say(fmt.Sprintf(hello, s.n), inboxFrame(1))
+	s.send(fmt.Sprintf(hello, s.n), inboxFrame(1))
 	for s.take().Type != "" {
 	}
 }
@@ -155,12 +155,12 @@ func TestASnapshotBeforeABadge(t *testing.T) {
 func TestACommandWithoutAnAnswerIsSentAgainBehindTheFocus(t *testing.T) {
 	lost := make(chan string, 10)
 	g := newGateway(t, func(s *socket) {
-		s.say(fmt.Sprintf(hello, 1), inboxFrame(1))
+		s.send(fmt.Sprintf(hello, 1), inboxFrame(1))
 		for s.take().Type != "mark_unread" {
 		}
 		_ = s.conn.Close(1012, "restart")
 	}, func(s *socket) {
-		s.say(fmt.Sprintf(hello, 2), inboxFrame(2))
+		s.send(fmt.Sprintf(hello, 2), inboxFrame(2))
 		for c := s.take(); c.Type != ""; c = s.take() {
 			s.ack(c, "chat.reads/0/1")
 		}
@@ -196,11 +196,11 @@ func TestACommandWithoutAnAnswerIsSentAgainBehindTheFocus(t *testing.T) {
 func TestWhatWasRefusedAsOneTooManyIsSentAgainInOrder(t *testing.T) {
 	first := make(chan struct{})
 	g := newGateway(t, func(s *socket) {
-		s.say(fmt.Sprintf(hello, 1), inboxFrame(1))
+		s.send(fmt.Sprintf(hello, 1), inboxFrame(1))
 		a := s.take()
 		close(first)
 		b := s.take()
-		s.say(fmt.Sprintf(`{"type":"error","id":%q,"code":"resource_exhausted","message":"too many frames"}`, a.ID))
+		s.send(fmt.Sprintf(`{"type":"error","id":%q,"code":"resource_exhausted","message":"too many frames"}`, a.ID))
 		s.ack(b, "of a name that is none any more")
 		for c := s.take(); c.Type != ""; c = s.take() {
 			s.ack(c, c.MessageID)
@@ -242,10 +242,10 @@ func TestErrorsOfCommands(t *testing.T) {
 	}
 
 	g := newGateway(t, func(s *socket) {
-		s.say(fmt.Sprintf(hello, 1), inboxFrame(1))
+		s.send(fmt.Sprintf(hello, 1), inboxFrame(1))
 		for c := s.take(); c.Type != ""; c = s.take() {
 			if c.ChannelID == "secret" {
-				s.say(fmt.Sprintf(`{"type":"error","id":%q,"code":"not_found","message":"no such channel"}`, c.ID))
+				s.send(fmt.Sprintf(`{"type":"error","id":%q,"code":"not_found","message":"no such channel"}`, c.ID))
 			}
 		}
 	})
@@ -277,7 +277,7 @@ func TestErrorsOfCommands(t *testing.T) {
 func TestASilentGatewayIsAskedAndThenGivenUp(t *testing.T) {
 	lost := make(chan string, 100)
 	g := newGateway(t, func(s *socket) {
-		s.say(fmt.Sprintf(hello, 1), inboxFrame(1))
+		s.send(fmt.Sprintf(hello, 1), inboxFrame(1))
 		for s.take().Type != "" {
 		}
 	})
@@ -304,7 +304,7 @@ func TestASilentGatewayIsAskedAndThenGivenUp(t *testing.T) {
 func TestAGatewayThatSaysNonsenseIsLeft(t *testing.T) {
 	lost := make(chan int, 100)
 	g := newGateway(t, func(s *socket) {
-		s.say("[1]")
+		s.send("[1]")
 		s.take()
 	}, welcome)
 	d := connect(t, g, DeviceConfig{OnLost: func(code int, _ string, _ time.Duration) { lost <- code }})
@@ -317,9 +317,9 @@ func TestAGatewayThatSaysNonsenseIsLeft(t *testing.T) {
 func TestInboxesShowTheNewest(t *testing.T) {
 	more := make(chan struct{})
 	g := newGateway(t, func(s *socket) {
-		s.say(fmt.Sprintf(hello, 1), inboxFrame(1))
+		s.send(fmt.Sprintf(hello, 1), inboxFrame(1))
 		<-more
-		s.say(`{"type":"unread.updated","channel_id":"c","member":true,"unread":5,"totals":{"badge":5}}`)
+		s.send(`{"type":"unread.updated","channel_id":"c","member":true,"unread":5,"totals":{"badge":5}}`)
 		s.take()
 	})
 	frames := make(chan string, 10)

@@ -71,12 +71,12 @@ func errorOf(status int, header http.Header, body []byte) *Error {
 	if seconds, err := strconv.ParseFloat(header.Get("Retry-After"), 64); err == nil && seconds > 0 {
 		e.RetryAfter = time.Duration(seconds * float64(time.Second))
 	}
-	var said struct {
+	var reported struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
 	}
-	if json.Unmarshal(body, &said) == nil && said.Code != "" {
-		e.Code, e.Message = said.Code, said.Message
+	if json.Unmarshal(body, &reported) == nil && reported.Code != "" {
+		e.Code, e.Message = reported.Code, reported.Message
 		return e
 	}
 	e.Code, e.Message = Unknown, fmt.Sprintf("HTTP %d without an error of the API", status)

@@ -99,8 +99,8 @@ func (o *outbox) accept(c command) (*entry, error) {
 	return e, nil
 }
 
-// say sends a frame on this connection only. It does nothing without a connection.
-func (o *outbox) say(c command) {
+// sendNow sends a frame on this connection only. It does nothing without a connection.
+func (o *outbox) sendNow(c command) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.open {

@@ -25,16 +25,16 @@ func TestWatchGoesOn(t *testing.T) {
 			t.Error(err)
 		}
 		asked = append(asked, q.After)
-		say := func(format string, args ...any) { _, _ = w.Write(envelope(fmt.Appendf(nil, format, args...))) }
+		send := func(format string, args ...any) { _, _ = w.Write(envelope(fmt.Appendf(nil, format, args...))) }
 		switch len(asked) {
 		case 1:
 			w.WriteHeader(503)
 		case 2:
-			say(`{"snapshot":{"totals":{"badge":1}},"as_of":["chat.messages/0/1","chat.messages/1/1"]}`)
-			say(`{}`) // a heartbeat
-			say(`{"update":{"channel":{"channel_id":"c"},"totals":{"badge":2}},"as_of":["chat.messages/0/5"]}`)
+			send(`{"snapshot":{"totals":{"badge":1}},"as_of":["chat.messages/0/1","chat.messages/1/1"]}`)
+			send(`{}`) // a heartbeat
+			send(`{"update":{"channel":{"channel_id":"c"},"totals":{"badge":2}},"as_of":["chat.messages/0/5"]}`)
 		case 3:
-			say(`{"snapshot":{"totals":{"badge":3}},"as_of":["chat.messages/0/6"]}`)
+			send(`{"snapshot":{"totals":{"badge":3}},"as_of":["chat.messages/0/6"]}`)
 			text := []byte(`{"error":{"code":"permission_denied","message":"no"}}`)
 			end := envelope(text)
 			end[0] = flagEnd

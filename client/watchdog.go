@@ -50,6 +50,6 @@ func (w *watchdog) fire() {
 		return
 	}
 	w.asked = true
-	w.device.outbox.say(command{Type: "sync"})
+	w.device.outbox.sendNow(command{Type: "sync"})
 	w.timer.Reset(w.device.cfg.AnswerTimeout)
 }

@@ -64,9 +64,9 @@ type UnreadDelta struct {
 	TouchedAt int64 // of a thread the user follows: its last reply, or their last read or follow in it; 0 for none
 }
 
-// SaidLevel returns Level. It also works for a delta of fold version 1, which has Muted alone for a
-// plain mute.
-func (d *UnreadDelta) SaidLevel() Level {
+// ChosenLevel returns Level. It also works for a delta of fold version 1, which has Muted alone for
+// a plain mute.
+func (d *UnreadDelta) ChosenLevel() Level {
 	if d.Muted && d.Until == 0 {
 		return LevelNone
 	}

@@ -119,7 +119,7 @@ func TestSaidLevel(t *testing.T) {
 		{events.UnreadDelta{Level: events.LevelMentions}, events.LevelMentions},
 		{events.UnreadDelta{Level: events.LevelMentions, Until: 9, LevelAfter: events.LevelNone}, events.LevelMentions},
 	} {
-		if got := c.delta.SaidLevel(); got != c.want {
+		if got := c.delta.ChosenLevel(); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.delta, got, c.want)
 		}
 	}

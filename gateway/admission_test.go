@@ -66,15 +66,15 @@ func TestTokens(t *testing.T) {
 		_ = c.ws.CloseNow()
 	}
 	first := dial(t, socket, nil)
-	first.say(`{"type":"auth","token":%q}`, ann)
+	first.send(`{"type":"auth","token":%q}`, ann)
 	first.until("inbox", "")
 	firstOnBehalf := dial(t, socket+"?user_id=bob", nil)
-	firstOnBehalf.say(`{"type":"auth","token":%q}`, service)
+	firstOnBehalf.send(`{"type":"auth","token":%q}`, service)
 	if f := firstOnBehalf.until("hello", ""); f.text("user_id") != "bob" {
 		t.Errorf("a service for bob, in a first frame: %v", f)
 	}
 	other := dial(t, socket+"?user_id=bob", nil)
-	other.say(`{"type":"auth","token":%q}`, ann)
+	other.send(`{"type":"auth","token":%q}`, ann)
 	if code := other.closed(); code != gateway.CloseToken || len(other.seen) > 0 {
 		t.Errorf("ann for bob, in a first frame: closed with %d after %v", code, other.seen)
 	}
@@ -98,7 +98,7 @@ func TestTokens(t *testing.T) {
 	} {
 		if c.code != 0 && c.o == nil {
 			ws := dial(t, c.url, nil)
-			ws.say(`{"type":"sync"}`)
+			ws.send(`{"type":"sync"}`)
 			if code := ws.closed(); code != c.code {
 				t.Errorf("%s: closed with %d", name, code)
 			}

@@ -19,27 +19,27 @@ func TestIDsAreEchoed(t *testing.T) {
 		`"a"`: "a", `"0"`: "0", `0`: 0.0, `7`: 7.0, `-1`: -1.0, `1.5e3`: 1500.0, `9007199254740993`: 9007199254740992.0,
 		`"\u00e9\n\""`: "é\n\"",
 	} {
-		c.say(`{"type":"sync","id":%s}`, sent)
+		c.send(`{"type":"sync","id":%s}`, sent)
 		if f := c.until("ack", ""); f["id"] != want {
 			t.Errorf("id %s: %v", sent, f)
 		}
-		c.say(`{"type":"no.such","id":%s}`, sent)
+		c.send(`{"type":"no.such","id":%s}`, sent)
 		if f := c.until("error", ""); f["id"] != want {
 			t.Errorf("id %s, refused: %v", sent, f)
 		}
-		c.say(`{"type":"read_state","channel_id":"general","id":%s}`, sent)
+		c.send(`{"type":"read_state","channel_id":"general","id":%s}`, sent)
 		if f := c.until("read_state", "general"); f["id"] != want {
 			t.Errorf("id %s, read_state: %v", sent, f)
 		}
 	}
 	for _, sent := range []string{`{}`, `["a"]`, `true`} {
-		c.say(`{"type":"sync","id":%s}`, sent)
+		c.send(`{"type":"sync","id":%s}`, sent)
 		if f := c.until("error", ""); f.text("code") != "invalid_argument" || f["id"] != nil {
 			t.Errorf("id %s: %v", sent, f)
 		}
 	}
 	for _, sent := range []string{`null`, `""`} {
-		c.say(`{"type":"no.such","id":%s}`, sent)
+		c.send(`{"type":"no.such","id":%s}`, sent)
 		if f := c.until("error", ""); f["id"] != nil {
 			t.Errorf("id %s: %v", sent, f)
 		}
@@ -79,7 +79,7 @@ func TestAuthIsAnswered(t *testing.T) {
 	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }}})
 	socket := s.URL + "/v1/socket"
 	c := dial(t, socket, nil)
-	c.say(`{"type":"auth","id":1,"token":%q}`, authtest.Token(t, "ann", time.Hour))
+	c.send(`{"type":"auth","id":1,"token":%q}`, authtest.Token(t, "ann", time.Hour))
 	for _, want := range []string{"hello", "ack", "inbox"} {
 		if f := c.next(); f["type"] != want || (want == "ack" && f["id"] != 1.0) {
 			t.Errorf("%v; want %s", f, want)
@@ -87,7 +87,7 @@ func TestAuthIsAnswered(t *testing.T) {
 	}
 	for _, sent := range []string{`{"type":"auth","id":"x","token":"forged"}`, `{"type":"sync","id":"x"}`} {
 		c := dial(t, socket, nil)
-		c.say("%s", sent)
+		c.send("%s", sent)
 		if f := c.next(); f["type"] != "error" || f["id"] != "x" || f["code"] != "unauthenticated" {
 			t.Errorf("%s: %v", sent, f)
 		}

@@ -39,7 +39,7 @@ func TestMalformedFrames(t *testing.T) {
 		`{"type":"channel.focus","channel_id":"theirs"}`:                   "not_found",
 		`{"type":"read_state","channel_id":"theirs"}`:                      "not_found",
 	} {
-		c.say("%s", sent)
+		c.send("%s", sent)
 		if f := c.until("error", ""); f.text("code") != code || f.text("message") == "" {
 			t.Errorf("%s: %v", sent, f)
 		}
@@ -66,11 +66,11 @@ func TestFrameSize(t *testing.T) {
 		f := `{"type":"sync","id":"big"}`
 		return f + strings.Repeat(" ", n-len(f))
 	}
-	c.say("%s", frame(65_536))
+	c.send("%s", frame(65_536))
 	if f := c.until("ack", ""); f["id"] != "big" {
 		t.Errorf("64 KiB: %v", f)
 	}
-	c.say("%s", frame(65_537))
+	c.send("%s", frame(65_537))
 	if code := c.closed(); code != websocket.StatusMessageTooBig {
 		t.Errorf("a byte more: %d", code)
 	}
@@ -95,7 +95,7 @@ func TestFocusLimit(t *testing.T) {
 		}
 	}
 	for i := range 1000 {
-		c.say(`{"type":"channel.focus","channel_id":"guess%d"}`, i)
+		c.send(`{"type":"channel.focus","channel_id":"guess%d"}`, i)
 	}
 	c.do("channel.blur", `"channel_id":"c0"`)
 	if f := c.do("channel.focus", `"channel_id":"c129"`); f["type"] != "ack" {
@@ -116,7 +116,7 @@ func TestFrameRate(t *testing.T) {
 			t.Fatal(f)
 		}
 	}
-	c.say(`{"type":"sync"}`)
+	c.send(`{"type":"sync"}`)
 	if code := c.closed(); code != gateway.CloseRate {
 		t.Errorf("closed with %d", code)
 	}
@@ -203,7 +203,7 @@ func TestLogInjection(t *testing.T) {
 	s := start(t, dev.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	emit(t, s.URL, joined("general", "ann", "bob"))
 	c := dialed(t, s.URL, "ann")
-	c.say(`{"type":"x\nlevel=ERROR msg=forged","id":"y\nlevel=ERROR msg=forged"}`)
+	c.send(`{"type":"x\nlevel=ERROR msg=forged","id":"y\nlevel=ERROR msg=forged"}`)
 	c.until("error", "")
 	if status, _ := refused(t, s.URL+"/v1/socket?user_id=a%0Alevel=ERROR%20msg=forged", nil); status != http.StatusBadRequest {
 		t.Errorf("an id with a line break: %d", status)

@@ -83,7 +83,7 @@ func (g *Gateway) applyChannel(h *hub, r *events.ChannelRecord) {
 		if derived := v; r.Large && g.deriveCounts(e, &derived) {
 			v = derived
 		}
-		if f := v.Filed(); r.Large && f.Is && !f.Keep && !v.Said.HasPos {
+		if f := v.Filed(); r.Large && f.Is && !f.Keep && !v.Details.HasPos {
 			g.ask(e) // only an answer has shown that it is filed, and this message may be news
 		}
 		if g.complete(e, &v, 0, false); v.Same(&e.view) {

@@ -191,8 +191,8 @@ func (c *client) until(kind, channel string, where ...func(frame) bool) frame {
 	}
 }
 
-// say sends a frame without waiting.
-func (c *client) say(format string, args ...any) {
+// send sends a frame without waiting.
+func (c *client) send(format string, args ...any) {
 	c.t.Helper()
 	if err := c.ws.Write(within(c.t), websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
 		c.t.Fatal(err)
@@ -208,7 +208,7 @@ func (c *client) do(kind, fields string) frame {
 	if fields != "" {
 		fields = "," + fields
 	}
-	c.say(`{"type":%q,"id":%q%s}`, kind, id, fields)
+	c.send(`{"type":%q,"id":%q%s}`, kind, id, fields)
 	for {
 		if f := c.next(); f["id"] == id {
 			return f

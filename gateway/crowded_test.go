@@ -158,9 +158,9 @@ func TestWhatHappensWhileAnInboxIsInstalled(t *testing.T) {
 		t.Errorf("totals %+v, added up anew %+v", sum, u.totals)
 	}
 	for id, e := range u.entries {
-		n, told := got[id]
+		n, notified := got[id]
 		switch {
-		case e.ch == nil && told:
+		case e.ch == nil && notified:
 			t.Errorf("%s was left, and the device still has it", id)
 		case e.ch != nil && e.stamp != (events.Stamp{}) && n != float64(e.view.Unread):
 			t.Errorf("%s has %d unread, the device was told %v", id, e.view.Unread, n)

@@ -45,7 +45,7 @@ func (e *entry) learnFirsts(v *view.View) {
 // derived computes the counts from the channel record, which must exist, and the user's exceptions.
 func (e *entry) derived(v *view.View) (events.Counts, bool) {
 	x := *e.exceptions
-	x.IgnoreAll = v.Said != nil && v.Said.IgnoreAll
+	x.IgnoreAll = v.Details != nil && v.Details.IgnoreAll
 	return e.ch.Timeline.Count(&x)
 }
 

@@ -48,7 +48,7 @@ func newTown(t *testing.T) *town {
 	w.cl = testkit.Client(t, []string{w.Broker}, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	seed := rand.Uint64()
 	t.Logf("seed of the company: %d", seed)
-	w.work = workload.New(seed, workload.Company{Partitions: townPartitions, People: 5, Busy: []int{4}, Quiet: 4, Said: random.Admitted()},
+	w.work = workload.New(seed, workload.Company{Partitions: townPartitions, People: 5, Busy: []int{4}, Quiet: 4, Parts: random.Admitted()},
 		func(r *kgo.Record) { w.batch = append(w.batch, r) })
 	w.event(&eventsv1.MessageEvent{ChannelId: "pulse", Kind: &eventsv1.MessageEvent_MembersJoined{
 		MembersJoined: &eventsv1.MembersJoined{UserIds: []string{"user0", "user1"}}}})

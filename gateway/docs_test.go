@@ -82,7 +82,7 @@ func TestTheDocumentsConversation(t *testing.T) {
 		for line := range strings.Lines(strings.SplitN(block, "```", 2)[0]) {
 			direction, text, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if direction == "->" {
-				c.say("%s", text)
+				c.send("%s", text)
 				synced = synced || strings.Contains(text, `"type":"sync"`)
 				continue
 			}

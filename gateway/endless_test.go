@@ -62,7 +62,7 @@ func (f *fleeting) frames(ctx context.Context, n int) {
 	}
 }
 
-func (f *fleeting) say(ctx context.Context, text string) {
+func (f *fleeting) send(ctx context.Context, text string) {
 	_ = f.ws.Write(ctx, websocket.MessageText, []byte(text)) // it may be closed already
 }
 
@@ -72,27 +72,27 @@ var fates = map[string]func(ctx context.Context, f *fleeting, r *rand.Rand){
 	"gone with everything focused": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
 		f.frames(ctx, 2)
 		for i := range 5 {
-			f.say(ctx, fmt.Sprintf(`{"type":"channel.focus","channel_id":"room%d"}`, i))
-			f.say(ctx, fmt.Sprintf(`{"type":"channel.focus","channel_id":"room%d","thread_id":"t%d"}`, i, i))
+			f.send(ctx, fmt.Sprintf(`{"type":"channel.focus","channel_id":"room%d"}`, i))
+			f.send(ctx, fmt.Sprintf(`{"type":"channel.focus","channel_id":"room%d","thread_id":"t%d"}`, i, i))
 		}
 		f.frames(ctx, 1)
 	},
 	"gone while inboxes are read": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
 		for range 5 {
-			f.say(ctx, `{"type":"sync"}`)
+			f.send(ctx, `{"type":"sync"}`)
 		}
 	},
 	"gone while an owner is asked": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
 		f.frames(ctx, 2)
-		f.say(ctx, `{"type":"read_state","id":"1","channel_id":"room0"}`)
-		f.say(ctx, `{"type":"mark_read","id":"2","channel_id":"room0","message_id":"m0"}`)
+		f.send(ctx, `{"type":"read_state","id":"1","channel_id":"room0"}`)
+		f.send(ctx, `{"type":"mark_read","id":"2","channel_id":"room0","message_id":"m0"}`)
 	},
 	"gone in the middle of a frame": func(_ context.Context, f *fleeting, _ *rand.Rand) {
 		_, _ = f.raw.Write([]byte{0x81, 0xfe, 0x10, 0, 1, 2, 3, 4, 'x'})
 	},
 	"closed in order": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
 		f.frames(ctx, 2)
-		f.say(ctx, `{"type":"channel.focus","channel_id":"room1"}`)
+		f.send(ctx, `{"type":"channel.focus","channel_id":"room1"}`)
 		_ = f.ws.Close(websocket.StatusNormalClosure, "")
 	},
 	"closed for a frame that is none": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
@@ -100,7 +100,7 @@ var fates = map[string]func(ctx context.Context, f *fleeting, r *rand.Rand){
 		f.frames(ctx, 1000)
 	},
 	"closed for a frame that is too large": func(ctx context.Context, f *fleeting, _ *rand.Rand) {
-		f.say(ctx, strings.Repeat(" ", 70_000))
+		f.send(ctx, strings.Repeat(" ", 70_000))
 		f.frames(ctx, 1000)
 	},
 	"there for a while": func(ctx context.Context, f *fleeting, r *rand.Rand) { f.frames(ctx, 2+r.IntN(20)) },
@@ -137,11 +137,11 @@ func TestThousandDevices(t *testing.T) {
 	limits.AddressFramesPerSecond, limits.AddressFramesBurst = 1e6, 1e6
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: limits}})
 	users := []string{"ann", "bob", "cleo", "dora"}
-	var rooms []string
+	var channels []string
 	for i := range 5 {
-		rooms = append(rooms, joined(fmt.Sprintf("room%d", i), users...))
+		channels = append(channels, joined(fmt.Sprintf("room%d", i), users...))
 	}
-	emit(t, s.URL, append(rooms, posted("room0", "m0", "zoe"))...)
+	emit(t, s.URL, append(channels, posted("room0", "m0", "zoe"))...)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	var names []string

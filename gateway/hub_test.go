@@ -10,11 +10,11 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// unheld fails the test unless f returns although another goroutine holds the locks of these
+// unlocked fails the test unless f returns although another goroutine holds the locks of these
 // shards.
-func unheld(t *testing.T, what string, held []*hub, f func()) {
+func unlocked(t *testing.T, what string, all []*hub, f func()) {
 	t.Helper()
-	for _, h := range held {
+	for _, h := range all {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 	}
@@ -58,12 +58,12 @@ func TestShardsAreIndependent(t *testing.T) {
 				others = append(others, h)
 			}
 		}
-		unheld(t, "a delta of another shard", others, func() {
+		unlocked(t, "a delta of another shard", others, func() {
 			if err := g.takeDelta(record(u.id), &d); err != nil {
 				t.Error(err)
 			}
 		})
-		unheld(t, "the encoding of a frame", g.hubs.list, func() {
+		unlocked(t, "the encoding of a frame", g.hubs.list, func() {
 			list := device.waiting(t)
 			if len(list) != 1 || list[0]["unread"] != 3.0 {
 				t.Errorf("%v wait", list)

@@ -32,7 +32,7 @@ func TestForgedTokens(t *testing.T) {
 			t.Errorf("%s, in a subprotocol: closed with %d", name, code)
 		}
 		c := dial(t, socket, nil)
-		c.say(`{"type":"auth","token":%q}`, token)
+		c.send(`{"type":"auth","token":%q}`, token)
 		if code := c.closed(); code != gateway.CloseToken || len(c.seen) > 0 {
 			t.Errorf("%s, in a first frame: closed with %d after %v", name, code, c.seen)
 		}

@@ -85,21 +85,21 @@ func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 		`{"message":{"channel_id":"silent","message_posted":{"message_id":"m3","silent":true}}}`,
 		`{"message":{"channel_id":"threads","message_posted":{"message_id":"r1","sender_id":"bob","thread_id":"m1","mentions":["ann","ben"]}}}`)
 	for _, u := range []string{"ann", "ben"} {
-		said := func(channel, what string) {
+		shows := func(channel, what string) {
 			list = append(list, fmt.Sprintf(`{"read":{"channel_id":%q,"user_id":%q,%s}}`, channel, u, what))
 		}
 		for _, c := range []string{"flagged", "threads", "done"} {
-			said(c, `"read_up_to":{"message_id":"m2"}`)
+			shows(c, `"read_up_to":{"message_id":"m2"}`)
 		}
-		said("flagged", `"flag_set":{"flagged":true,"head_seq":2}`)
-		said("bare", `"flag_set":{"flagged":true}`)
-		said("marked", `"read_up_to":{"message_id":"m2"}`)
-		said("marked", `"marked_unread":{"message_id":"m2","head_seq":2}`)
-		said("muted", `"channel_muted":{"muted":true}`)
-		said("filed", `"channel_filed":{"archived":true,"keep":true,"head_seq":2}`)
-		said("silent", `"read_up_to":{"message_id":"m3"}`)
-		said("silent", `"flag_set":{"flagged":true,"head_seq":3}`)
-		said("seeded", `"notify_set":{"level":"MENTIONS"}`)
+		shows("flagged", `"flag_set":{"flagged":true,"head_seq":2}`)
+		shows("bare", `"flag_set":{"flagged":true}`)
+		shows("marked", `"read_up_to":{"message_id":"m2"}`)
+		shows("marked", `"marked_unread":{"message_id":"m2","head_seq":2}`)
+		shows("muted", `"channel_muted":{"muted":true}`)
+		shows("filed", `"channel_filed":{"archived":true,"keep":true,"head_seq":2}`)
+		shows("silent", `"read_up_to":{"message_id":"m3"}`)
+		shows("silent", `"flag_set":{"flagged":true,"head_seq":3}`)
+		shows("seeded", `"notify_set":{"level":"MENTIONS"}`)
 	}
 	after := events.LatestTokens(emit(t, s.URL, list...))
 

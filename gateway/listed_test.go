@@ -61,7 +61,7 @@ func TestThreadsOfLongAgoStayAway(t *testing.T) {
 				Latest: events.Head{Seq: 2, MessageID: []byte("r1"), At: touched.UnixMilli()}, Stamp: events.Stamp{FoldVersion: 2, M: 9, R: 1},
 			})
 			v := u.threads[scope{"general", "m1"}].view
-			if v.Member != c.listed || v.Unread > 0 != c.listed || v.Said != nil != c.listed || u.totals.Badge > 0 != c.listed || v.Epoch != 4 || v.Last.Seq != 1 {
+			if v.Member != c.listed || v.Unread > 0 != c.listed || v.Details != nil != c.listed || u.totals.Badge > 0 != c.listed || v.Epoch != 4 || v.Last.Seq != 1 {
 				t.Errorf("%+v; totals %+v", v, u.totals)
 			}
 			kept := u.totals

@@ -259,7 +259,7 @@ func panicsEndOne(p *panicking) {
 			emit(p.T, p.ingest, `{"delivery":{"channel_id":"general","user_id":"bob","delivered":{"message_id":"m`+fmt.Sprint(p.posts)+`"}}}`)
 		}},
 		{"a session that begins", []string{"delta", "begin"}, p.post},
-		{"an inbox", []string{"install"}, func() { p.ann.say(`{"type":"sync"}`) }},
+		{"an inbox", []string{"install"}, func() { p.ann.send(`{"type":"sync"}`) }},
 		{"the writing", []string{"write"}, p.post},
 		{"a connection", []string{"serve"}, func() {
 			if code := dial(p.T, p.url+"/v1/socket?user_id=ann", nil).closed(); code > 0 {

@@ -31,8 +31,8 @@ func TestPrivacyCanary(t *testing.T) {
 	}
 	emit(t, s.URL, joined("general", "ann", person))
 	c := dialed(t, s.URL, person)
-	said := strings.NewReplacer("text of m1", canary)
-	emit(t, s.URL, said.Replace(posted("general", "m1", "ann")),
+	names := strings.NewReplacer("text of m1", canary)
+	emit(t, s.URL, names.Replace(posted("general", "m1", "ann")),
 		`{"message":{"channel_id":"general","message_edited":{"message_id":"m1","preview":"`+canary+` again","mentions":["`+person+`"]}}}`,
 		`{"message":{"channel_id":"general","message_posted":{"message_id":"r1","sender_id":"ann","thread_id":"m1","preview":"`+canary+` in a thread"}}}`)
 	c.until("message.new", "general", id("r1"))
@@ -71,9 +71,9 @@ func TestPrivacyCanary(t *testing.T) {
 			t.Errorf("%s: %s", path, res.Status)
 		}
 	}
-	c.say(`{"type":"mark_read","channel_id":"general","message_id":"m1","preview":%q}`, canary)
-	c.say(`{"type":"messages_read","channel_id":%q,"message_ids":["m1"]}`, canary)
-	c.say(`{%q`, canary)
+	c.send(`{"type":"mark_read","channel_id":"general","message_id":"m1","preview":%q}`, canary)
+	c.send(`{"type":"messages_read","channel_id":%q,"message_ids":["m1"]}`, canary)
+	c.send(`{%q`, canary)
 	c.do("mark_unread", `"channel_id":"general","message_id":"m1"`)
 	emit(t, s.URL, posted("general", "m2", person)) // folded after all of that
 	c.until("message.new", "general", id("m2"))

@@ -26,7 +26,7 @@ func (g *Gateway) produce(asked context.Context, topic, channelID string, event 
 	headers, written := trace.Start(g.cfg.Trace, "write to "+topic)
 	panicked := g.panicked("what follows from an event is left out")
 	var once sync.Once // done counts down the events being written, so it must be called once even if something panics
-	said := func(token string, offset int64, err error) {
+	acked := func(token string, offset int64, err error) {
 		once.Do(func() {
 			written(err)
 			if bug := guard.Do("the answer to an event", func() { done(token, offset, err) }); bug != nil {
@@ -46,10 +46,10 @@ func (g *Gateway) produce(asked context.Context, topic, channelID string, event 
 			if err != nil {
 				g.metrics.produceErrors.Inc()
 				g.cfg.Logger.WarnContext(asked, "an event was not written", "topic", topic, "err", err)
-				said("", 0, err)
+				acked("", 0, err)
 				return
 			}
-			said(events.RecordID{Topic: topic, Partition: r.Partition, Offset: r.Offset}.String(), r.Offset, nil)
+			acked(events.RecordID{Topic: topic, Partition: r.Partition, Offset: r.Offset}.String(), r.Offset, nil)
 		})
 		return nil
 	})
@@ -59,7 +59,7 @@ func (g *Gateway) produce(asked context.Context, topic, channelID string, event 
 	if bug := guard.Of(err); bug != nil {
 		g.panicked("an event was not written")(bug)
 	}
-	guard.Go("the answer to an event", panicked, func() { said("", 0, err) })
+	guard.Go("the answer to an event", panicked, func() { acked("", 0, err) })
 }
 
 // readEvent creates an event of a user in a channel, with the current time.

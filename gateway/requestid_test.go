@@ -50,7 +50,7 @@ func TestConnectionsHaveTheIDOfTheirRequest(t *testing.T) {
 	}
 	// Of a token in a first frame.
 	first := dial(t, s.URL+"/v1/socket", as("r-first", ""))
-	first.say(`{"type":"auth","token":"nonsense"}`)
+	first.send(`{"type":"auth","token":"nonsense"}`)
 	if code := first.closed(); code != gateway.CloseToken {
 		t.Errorf("closed with %d", code)
 	}

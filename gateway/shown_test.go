@@ -56,7 +56,7 @@ func TestAClientSaysWhatItShows(t *testing.T) {
 			}
 			from := pings.Load()
 			testkit.Await(t, "a few pings come", func() bool { return pings.Load() > from+4 })
-			c.say(`{"type":"sync","shown":5}`)
+			c.send(`{"type":"sync","shown":5}`)
 			c.until("inbox", "")
 		}
 	})

@@ -99,15 +99,15 @@ func TestManyLevelsThatEnd(t *testing.T) {
 	if more := runtime.NumGoroutine() - before; more > 2 {
 		t.Errorf("%d goroutines more", more)
 	}
-	said := int64(0)
+	reported := int64(0)
 	testkit.AtMost(t, "the last of 5,000 levels told after its end", time.Second, func() time.Duration {
 		soon := time.Now().Add(time.Second)
-		said++
+		reported++
 		for i := range users {
 			u := g.hubs.list[0].users[fmt.Sprint("user", i)]
 			u.hub.locked(func() {
 				for c := 0; c < channels; c += 20 {
-					mute(u, c, soon, said)
+					mute(u, c, soon, reported)
 				}
 			})
 		}
@@ -190,7 +190,7 @@ func naive(u *user, at int64) (t view.Totals) {
 		v := e.view
 		level := v.Level
 		if v.Until() > 0 && v.Until() <= at {
-			level = v.Said.LevelAfter
+			level = v.Details.LevelAfter
 		}
 		filed := v.Filed()
 		archived := e.ch.whole.Archived || filed.Is && (e.ch.Record == nil || filed.Keep || e.ch.Record.HeadPos <= filed.Pos)

@@ -100,8 +100,8 @@ func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	u.hub.locked(func() {
 		g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("c"), Member: true, Unread: 1, Labels: [][]byte{[]byte("mine")}, Stamp: events.Stamp{FoldVersion: 1, M: 5}})
 	})
-	if !e.view.Archived || e.view.Said.Labels != view.Join([]string{"mine", "work"}) || e.asking {
-		t.Errorf("%+v, %+v", e.view, e.view.Said)
+	if !e.view.Archived || e.view.Details.Labels != view.Join([]string{"mine", "work"}) || e.asking {
+		t.Errorf("%+v, %+v", e.view, e.view.Details)
 	}
 	u.hub.locked(func() {
 		g.applyDelta(u, &events.UnreadDelta{

@@ -53,9 +53,9 @@ func (l *live) add(in events.Input, e proto.Message, millis int64) {
 	l.records = append(l.records, Record{in, l.e.Channel, value, millis})
 }
 
-// say adds an event of chat.messages. Its record has the time of the event, so that a late event is
-// history for consumers that notify users.
-func (l *live) say(at int64, e *eventsv1.MessageEvent) {
+// addMessage adds an event of chat.messages. Its record has the time of the event, so that a late
+// event is history for consumers that notify users.
+func (l *live) addMessage(at int64, e *eventsv1.MessageEvent) {
 	e.ChannelId, e.OccurredAt = l.e.Channel, timestamp(at)
 	l.add(events.Messages, e, min(at, l.now))
 }
@@ -64,7 +64,7 @@ func (l *live) message() {
 	e := l.e
 	switch e.Kind {
 	case KindMember:
-		l.say(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MembersJoined{
+		l.addMessage(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MembersJoined{
 			MembersJoined: &eventsv1.MembersJoined{UserIds: []string{e.User}, CountHistory: e.Direct},
 		}})
 		if e.Until > 0 {
@@ -80,27 +80,27 @@ func (l *live) message() {
 		if e.Explicit {
 			posted.MarksRead = proto.Bool(false)
 		}
-		l.say(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: posted}})
+		l.addMessage(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessagePosted{MessagePosted: posted}})
 		if e.Until > 0 {
 			l.remove(e.Until)
 		}
 	case KindEdit:
-		l.say(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageEdited{
+		l.addMessage(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageEdited{
 			MessageEdited: &eventsv1.MessageEdited{MessageId: e.ID, Preview: e.Text, Mentions: e.Mentions, MentionAll: e.MentionAll},
 		}})
 	case KindDelete:
 		l.remove(l.at)
 	case KindChannelDeleted:
-		l.say(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_ChannelDeleted{ChannelDeleted: &eventsv1.ChannelDeleted{}}})
+		l.addMessage(l.at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_ChannelDeleted{ChannelDeleted: &eventsv1.ChannelDeleted{}}})
 	}
 }
 
 func (l *live) leave(at int64) {
-	l.say(at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MembersLeft{MembersLeft: &eventsv1.MembersLeft{UserIds: []string{l.e.User}}}})
+	l.addMessage(at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MembersLeft{MembersLeft: &eventsv1.MembersLeft{UserIds: []string{l.e.User}}}})
 }
 
 func (l *live) remove(at int64) {
-	l.say(at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageDeleted{MessageDeleted: &eventsv1.MessageDeleted{MessageId: l.e.ID}}})
+	l.addMessage(at, &eventsv1.MessageEvent{Kind: &eventsv1.MessageEvent_MessageDeleted{MessageDeleted: &eventsv1.MessageDeleted{MessageId: l.e.ID}}})
 }
 
 // read adds an event of chat.reads. Its record has the current time, so that it does not expire

@@ -54,7 +54,7 @@ type Summary struct {
 	Reads    int64            `json:"read_events"`
 	Before   int64            `json:"written_before"`       // of these, by an earlier call
 	Seeded   int64            `json:"seeded"`               // messages older than the cut, written as counts
-	Held     string           `json:"slot_holds,omitempty"` // the WAL that the database keeps for the replication slot
+	Retained string           `json:"slot_holds,omitempty"` // the WAL that the database keeps for the replication slot
 	Problems []Problem        `json:"not_mapped"`
 	Seconds  float64          `json:"seconds"`
 }

@@ -181,8 +181,8 @@ func TestPanicEndsOnePartition(t *testing.T) {
 			if n := owner(b.partition).unread(last, "bob", "general"); n != uint32(posts) {
 				t.Errorf("%d nodes, after a bug at %s: bob has %d unread, want %d", nodes, where, n, posts)
 			}
-			if said := log.String(); !strings.Contains(said, "planted at "+where) || strings.Count(said, "[running]") != 1 {
-				t.Errorf("%d nodes, a bug at %s: the log does not have it once: %s", nodes, where, said)
+			if message := log.String(); !strings.Contains(message, "planted at "+where) || strings.Count(message, "[running]") != 1 {
+				t.Errorf("%d nodes, a bug at %s: the log does not have it once: %s", nodes, where, message)
 			}
 		}
 		for p := range int32(3) {
@@ -237,8 +237,8 @@ func TestPanicWhileACutIsWritten(t *testing.T) {
 			return p.Position()[events.Messages] > last.Offset
 		})
 		m.stop()
-		if said := log.String(); strings.Count(said, "[running]") != 1 {
-			t.Errorf("a panic behind %d calls: the log has more than the one that was planted: %s", spared, said)
+		if message := log.String(); strings.Count(message, "[running]") != 1 {
+			t.Errorf("a panic behind %d calls: the log has more than the one that was planted: %s", spared, message)
 		}
 	}
 }

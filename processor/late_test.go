@@ -28,10 +28,10 @@ type network struct {
 	changed *sync.Cond
 	holds   bool
 	cut     bool // nothing else passes either
-	held    []held
+	delayed []delayedRequest
 }
 
-type held struct {
+type delayedRequest struct {
 	to      net.Conn
 	request []byte
 }
@@ -59,15 +59,15 @@ func (n *network) separate() { n.set(func() { n.cut = true }) }
 func (n *network) waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.held)
+	return len(n.delayed)
 }
 
 // release delivers the held requests, waits for the brokers' answers, and lets everything pass
 // again.
 func (n *network) release(t testing.TB) {
 	t.Helper()
-	var out []held
-	n.set(func() { out, n.held = n.held, nil })
+	var out []delayedRequest
+	n.set(func() { out, n.delayed = n.delayed, nil })
 	for _, h := range out {
 		if err := errors.Join(h.to.SetDeadline(time.Time{}), write(h.to, h.request)); err != nil {
 			t.Fatalf("a held request is lost: %v", err)
@@ -111,10 +111,10 @@ func (c *through) Write(b []byte) (int, error) {
 	c.by.mu.Lock()
 	if c.by.holds && (c.holds || len(b) > 6 && binary.BigEndian.Uint16(b[4:]) == uint16(kmsg.Produce)) {
 		c.holds = true
-		if n := len(c.by.held); n > 0 && c.by.held[n-1].to == c.Conn {
-			c.by.held[n-1].request = append(c.by.held[n-1].request, b...)
+		if n := len(c.by.delayed); n > 0 && c.by.delayed[n-1].to == c.Conn {
+			c.by.delayed[n-1].request = append(c.by.delayed[n-1].request, b...)
 		} else {
-			c.by.held = append(c.by.held, held{c.Conn, append([]byte(nil), b...)})
+			c.by.delayed = append(c.by.delayed, delayedRequest{c.Conn, append([]byte(nil), b...)})
 		}
 		c.by.mu.Unlock()
 		return len(b), nil

@@ -85,8 +85,8 @@ func TestRebuildOfSomePartitions(t *testing.T) {
 	if len(list) != 1 || list[0].Partition != 2 || list[0].Err != nil || list[0].Dir != StoreDir(dir, 2) {
 		t.Fatalf("%+v", list)
 	}
-	if held, err := Stores(dir); err != nil || len(held) != 1 {
-		t.Errorf("stores %v, %v", held, err)
+	if stores, err := Stores(dir); err != nil || len(stores) != 1 {
+		t.Errorf("stores %v, %v", stores, err)
 	}
 }
 

@@ -65,12 +65,12 @@ func TestOtherSettingsAreRefused(t *testing.T) {
 			a := s.start(owner).ready(1)
 			z := s.start(standby)
 			until(t, "the standby is refused in words", func() bool {
-				said := fmt.Sprint(z.Status(), z.Standbys())
+				message := fmt.Sprint(z.Status(), z.Standbys())
 				for _, st := range z.Standbys() {
-					said += fmt.Sprint(st.Err)
+					message += fmt.Sprint(st.Err)
 				}
 				for _, text := range words {
-					if !strings.Contains(said, text) {
+					if !strings.Contains(message, text) {
 						return false
 					}
 				}

@@ -121,7 +121,7 @@ func TestPanicInSnapshots(t *testing.T) {
 					}
 				}
 			}
-			said := func(where string) {
+			logged := func(where string) {
 				t.Helper()
 				until(t, "the log has the bug at "+where, func() bool { return strings.Contains(log.String(), "planted at "+where) })
 				log.reset()
@@ -151,7 +151,7 @@ func TestPanicInSnapshots(t *testing.T) {
 					if where == "prune" && err != nil || where != "prune" && guard.Of(err) == nil {
 						t.Errorf("a bug at %s: %v", where, err)
 					}
-					said(where)
+					logged(where)
 					free(where)
 					post()
 					if _, _, err := owner().Snapshot(t.Context(), p, snapshot.CreateOptions{}); err != nil {
@@ -169,13 +169,13 @@ func TestPanicInSnapshots(t *testing.T) {
 			for _, m := range members {
 				m.stop()
 			}
-			said("put")
+			logged("put")
 			for _, where := range []string{"get", "read"} {
 				bug.arm(where)
 				dir := t.TempDir()
 				members = []*member{begin(dir)}
 				post()
-				said(where)
+				logged(where)
 				if left, _ := filepath.Glob(filepath.Join(dir, "*restoring*")); len(left) > 0 {
 					t.Errorf("after a bug at %s: %v is left", where, left)
 				}

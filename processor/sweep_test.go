@@ -115,7 +115,7 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 	m.engine.SetGroupErr(errors.New("no broker answers"))
 	m.left("while the group is not known", m.sweep(0), 0, 1, 2, 3, 4, 5, 6, 7, 8)
 	m.engine.SetGroupErr(nil)
-	held, err := projections.OpenStopped(StoreDir(dir, used), nil)
+	stopped, err := projections.OpenStopped(StoreDir(dir, used), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 		t.Errorf("%v stores were counted", n)
 	}
 
-	if err := held.Close(); err != nil {
+	if err := stopped.Close(); err != nil {
 		t.Fatal(err)
 	}
 	m.owners[orphan] = "http://here:1"

@@ -33,7 +33,7 @@ type traffic struct {
 	channels [][]string // members by channel
 	posted   []int
 	written  int
-	said     workload.Said
+	said     workload.Parts
 }
 
 func newTraffic(s *site, seed uint64, channels int) *traffic {
@@ -273,14 +273,14 @@ func (s *site) outputsOf(owners int) *published {
 			o.count++
 			value, stamp := s.comparable(r)
 			key := strings.TrimPrefix(r.Topic, s.topics.Prefix) + "\x00" + string(r.Key)
-			at, said := xxh3.HashString128(fmt.Sprintf("%s\x00%v", key, stamp)), xxh3.Hash128(value)
+			at, digest := xxh3.HashString128(fmt.Sprintf("%s\x00%v", key, stamp)), xxh3.Hash128(value)
 			if was, ok := seen[at]; ok {
 				o.again++
-				if was != said {
+				if was != digest {
 					s.t.Errorf("%s %q has two values with stamp %v, one of them\n%s", r.Topic, r.Key, stamp, readable(value))
 				}
 			}
-			seen[at] = said
+			seen[at] = digest
 			o.standing[key] = value
 			old := o.last[key]
 			if owners == 1 && !stamp.Dominates(old) && !old.Dominates(stamp) {

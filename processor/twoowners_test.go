@@ -19,9 +19,9 @@ import (
 // TIDEMARK_TWO_OWNERS sets the number of records.
 func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	records := 50_000
-	if said := os.Getenv("TIDEMARK_TWO_OWNERS"); said != "" {
+	if message := os.Getenv("TIDEMARK_TWO_OWNERS"); message != "" {
 		var err error
-		if records, err = strconv.Atoi(said); err != nil {
+		if records, err = strconv.Atoi(message); err != nil {
 			t.Fatalf("TIDEMARK_TWO_OWNERS: %v", err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d of the events", seed)
 	tr := newTraffic(s, seed, 20)
-	tr.said = workload.NewSaid(random.Admitted())
+	tr.said = workload.NewParts(random.Admitted())
 	a := s.config(t.TempDir())
 	b := s.config(t.TempDir())
 	b.Group, b.BatchRecords, b.FanoutDelay = s.group+"-zombie", 300, time.Millisecond

@@ -40,23 +40,23 @@ type (
 	Sweep = views.Sweep
 	// Views are views of one position. They are completed without the lock.
 	Views = views.Views
-	// ViewRoom is the memory for Views, allocated before the lock is taken.
-	ViewRoom = views.ViewRoom
+	// ViewMemory is the memory for Views, allocated before the lock is taken.
+	ViewMemory = views.ViewMemory
 
 	// Receipt is the receipt of one recipient of a message.
 	Receipt = views.Receipt
 	// ReceiptsView is a page of the recipients of a message.
 	ReceiptsView = views.ReceiptsView
-	// ReceiptsRoom is the memory for a page of recipients, allocated before the lock is taken.
-	ReceiptsRoom = views.ReceiptsRoom
+	// ReceiptsMemory is the memory for a page of recipients, allocated before the lock is taken.
+	ReceiptsMemory = views.ReceiptsMemory
 	// ReceiptsWalk is a page of recipients in progress.
 	ReceiptsWalk = views.ReceiptsWalk
 	// Reader states how far one member of a channel has read.
 	Reader = views.Reader
 	// ReadersView is a page of the readers of a channel.
 	ReadersView = views.ReadersView
-	// ReadersRoom is the memory for a page of readers, allocated before the lock is taken.
-	ReadersRoom = views.ReadersRoom
+	// ReadersMemory is the memory for a page of readers, allocated before the lock is taken.
+	ReadersMemory = views.ReadersMemory
 	// ReadersWalk is a page of readers in progress.
 	ReadersWalk = views.ReadersWalk
 
@@ -73,11 +73,11 @@ const ThreadsWarmed = views.ThreadsWarmed
 // Ask the partition's new owner.
 var ErrClosing = views.ErrClosing
 
-// NewReceiptsRoom allocates the memory for a page of at most limit recipients.
-func NewReceiptsRoom(limit int) *ReceiptsRoom { return views.NewReceiptsRoom(limit) }
+// NewReceiptsMemory allocates the memory for a page of at most limit recipients.
+func NewReceiptsMemory(limit int) *ReceiptsMemory { return views.NewReceiptsMemory(limit) }
 
-// NewReadersRoom allocates the memory for a page of at most limit readers.
-func NewReadersRoom(limit int) *ReadersRoom { return views.NewReadersRoom(limit) }
+// NewReadersMemory allocates the memory for a page of at most limit readers.
+func NewReadersMemory(limit int) *ReadersMemory { return views.NewReadersMemory(limit) }
 
 // NewUserPage allocates a page of limit rows, of channels whose ids come after the given one.
 func NewUserPage(after string, limit int) *UserPage { return views.NewUserPage(after, limit) }

@@ -37,15 +37,15 @@ b reads up to time 0:00:03 in thread m1 private at 0:00:04`,
 			}
 			for i := range len(messages) + 1 {
 				for j := range len(reads) + 1 {
-					owner := func(first, second []script.Record) *told {
-						p, said := projections.Beside(store), newTold()
+					owner := func(first, second []script.Record) *published {
+						p, published := projections.Beside(store), newPublished()
 						fold(p, messages[:i])
 						fold(p, reads[:j])
-						said.drain(t, p, m, "what is committed", false)
+						published.drain(t, p, m, "what is committed", false)
 						fold(p, first)
 						fold(p, second)
-						said.drain(t, p, m, "an owner", false)
-						return said
+						published.drain(t, p, m, "an owner", false)
+						return published
 					}
 					for a := i; a <= len(messages); a++ {
 						for b := j; b <= len(reads); b++ {

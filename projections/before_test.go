@@ -46,33 +46,33 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 			for i := range committed {
 				rest[committed[i].Input] = rest[committed[i].Input][1:]
 			}
-			owner := func(order []script.Record, quick int) (known, said *told) {
+			owner := func(order []script.Record, quick int) (known, published *published) {
 				p := projections.Beside(store)
-				known, said = newTold(), newTold()
+				known, published = newPublished(), newPublished()
 				fold(p, committed)
 				known.drain(t, p, m, "what is committed", false)
 				for i := range order {
 					order[i].Fold(p)
 					if rapid.IntRange(0, 9).Draw(t, "drain") < quick {
-						said.drain(t, p, m, "an owner", false)
+						published.drain(t, p, m, "an owner", false)
 					}
 				}
-				said.drain(t, p, m, "an owner", false)
-				return known, said
+				published.drain(t, p, m, "an owner", false)
+				return known, published
 			}
-			var before [4]*told
+			var before [4]*published
 			for i := range before {
 				order := oneFirst(t, &rest)
 				_, before[i] = owner(order[:rapid.IntRange(0, len(order)).Draw(t, "dies after")], 9)
 			}
 			for range 3 {
 				known, now := owner(oneFirst(t, &rest), 1)
-				right := newTold() // values of readers who never saw an earlier owner
+				right := newPublished() // values of readers who never saw an earlier owner
 				right.read(known)
 				right.read(now)
 				right.check(t, m, "what readers keep of one owner")
 				for _, b := range before {
-					kept := newTold()
+					kept := newPublished()
 					kept.read(known)
 					kept.read(b)
 					kept.read(now)
@@ -98,22 +98,22 @@ func TestPropertyAnOwnerBeforeAtEveryCut(t *testing.T) {
 		defer closePartition(t, store)
 		for i := range messages {
 			for j := range reads {
-				owner := func(order ...[]script.Record) (known, said *told) {
+				owner := func(order ...[]script.Record) (known, published *published) {
 					p := projections.Beside(store)
-					known, said = newTold(), newTold()
+					known, published = newPublished(), newPublished()
 					fold(p, messages[:i])
 					fold(p, reads[:j])
 					known.drain(t, p, m, "what is committed", false)
 					for _, topic := range order {
 						fold(p, topic)
 					}
-					said.drain(t, p, m, "an owner", false)
-					return known, said
+					published.drain(t, p, m, "an owner", false)
+					return known, published
 				}
 				for _, first := range [][2][]script.Record{{messages[i:], reads[j:]}, {reads[j:], messages[i:]}} {
 					_, before := owner(first[1])
 					known, now := owner(first[0], first[1])
-					right, kept := newTold(), newTold()
+					right, kept := newPublished(), newPublished()
 					right.read(known)
 					right.read(now)
 					kept.read(known)
@@ -168,10 +168,10 @@ func TestAnOwnerBefore(t *testing.T) {
 				defer closePartition(t, store)
 				parse := parser(t, m)
 				committed, rest := parse(strings.Join(c.committed, "\n")), parse(strings.Join(c.rest, "\n"))
-				owner := func(topics ...events.Input) *told {
-					p, said := projections.Beside(store), newTold()
+				owner := func(topics ...events.Input) *published {
+					p, published := projections.Beside(store), newPublished()
 					fold(p, committed)
-					said.drain(t, p, m, "what is committed", false)
+					published.drain(t, p, m, "what is committed", false)
 					for _, in := range topics {
 						for i := range rest {
 							if rest[i].Input == in {
@@ -179,11 +179,11 @@ func TestAnOwnerBefore(t *testing.T) {
 							}
 						}
 						if between {
-							said.drain(t, p, m, "an owner", false)
+							published.drain(t, p, m, "an owner", false)
 						}
 					}
-					said.drain(t, p, m, "an owner", false)
-					return said
+					published.drain(t, p, m, "an owner", false)
+					return published
 				}
 				kept := owner(events.Reads)
 				kept.read(owner(events.Messages, events.Reads))

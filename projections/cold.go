@@ -23,8 +23,8 @@ func (p backing) LoadCold(ci uint32, c *state.Channel, id []byte) error {
 	if err != nil || !ok { // another id has this hash
 		return err
 	}
-	said := p.rules.SaidPairs // those of a cold channel are counted
-	defer func() { p.rules.SaidPairs = said }()
+	customized := p.rules.Customized // those of a cold channel are counted
+	defer func() { p.rules.Customized = customized }()
 	if err := p.loadInto(ci, c, keys.HotChannel, nil, keys.RecordHash(key, val), val); err != nil {
 		return err
 	}

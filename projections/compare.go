@@ -150,11 +150,11 @@ func describeKey(key []byte) (channel, kind string, of userThread) {
 		if len(rest) == 5 {
 			kind += fmt.Sprintf(" %d", binary.BigEndian.Uint32(rest[1:]))
 		}
-	case keys.HotGuest, keys.HotHeld, keys.HotMentions, keys.HotSingles, keys.HotOpen, keys.HotWaiting, keys.HotQueued, keys.HotSpans, keys.HotSaid, keys.HotUnseen, keys.HotHidden, keys.HotHiddenTo, keys.HotReadAll:
+	case keys.HotGuest, keys.HotPending, keys.HotMentions, keys.HotSingles, keys.HotOpen, keys.HotWaiting, keys.HotQueued, keys.HotSpans, keys.HotSettings, keys.HotUnseen, keys.HotHidden, keys.HotHiddenTo, keys.HotReadAll:
 		of.user = string(first)
 	case keys.HotThread, keys.HotReplies, keys.HotBroadcasts, keys.HotThreadAlls:
 		of.thread = string(first)
-	case keys.HotFollow, keys.HotThreadHeld, keys.HotThreadMentions, keys.HotThreadSingles, keys.HotThreadOpen, keys.HotThreadReadAll:
+	case keys.HotFollow, keys.HotThreadPending, keys.HotThreadMentions, keys.HotThreadSingles, keys.HotThreadOpen, keys.HotThreadReadAll:
 		thread, _, _ := bytes.Cut(more, []byte{0})
 		of = userThread{string(first), string(thread)}
 	}

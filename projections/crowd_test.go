@@ -27,9 +27,9 @@ func TestPropertyCrowd(t *testing.T) {
 				c.Log[in][i].AddTo(m)
 			}
 		}
-		var readers [2]*told
+		var readers [2]*published
 		for k := range p {
-			readers[k] = newTold()
+			readers[k] = newPublished()
 			order := interleaving(t, &c.Log, "order")
 			often := rapid.SampledFrom([]int{4, 20, 80}).Draw(t, "one in")
 			for i := range order {

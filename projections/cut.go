@@ -112,21 +112,21 @@ func (k *cutting) finish() {
 		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
 		p.rules.ReceiptChannels, p.rules.ErasedPairs = p.rules.ReceiptChannels[:0], p.rules.ErasedPairs[:0]
 		p.rules.ReceiptEntries.Reset()
-		p.mergeRoom = arena.ListBytes(p.merging) + p.sorter.HeapBytes()
-		p.batchRoom = arena.ListBytes(k.batch.Repr())
+		p.mergeMemory = arena.ListBytes(p.merging) + p.sorter.HeapBytes()
+		p.batchMemory = arena.ListBytes(k.batch.Repr())
 	})
 	p.rules.DirtyChannels = p.rules.DirtyChannels[:0]
 	for _, m := range []map[uint32]struct{}{p.rules.DirtyGuests, p.rules.DirtyPairExtras, p.rules.DirtyThreads, p.rules.DirtyFollows} {
 		clear(m)
 	}
 	p.rules.MarkedBytes = 0
-	p.eachHeld(k.guests, func(ref uint32) { p.rules.Rows.At(ref).Flags ^= state.RowStored })
-	p.eachHeld(k.excs, p.trimExc)
+	p.eachLocked(k.guests, func(ref uint32) { p.rules.Rows.At(ref).Flags ^= state.RowStored })
+	p.eachLocked(k.excs, p.trimExc)
 	p.leave(k)
 }
 
-// eachHeld calls fn for rows under Lock. It releases Lock after every keptPerHold rows.
-func (p *Partition) eachHeld(refs []uint32, fn func(ref uint32)) {
+// eachLocked calls fn for rows under Lock. It releases Lock after every keptPerHold rows.
+func (p *Partition) eachLocked(refs []uint32, fn func(ref uint32)) {
 	for some := range slices.Chunk(refs, keptPerHold) {
 		p.exclusive("cut", func() {
 			for _, ref := range some {
@@ -160,7 +160,7 @@ func (c *Cut) Apply() error {
 		c.p.rules.Fail(err)
 		return err
 	}
-	c.p.stored.Pending, c.p.batchRoom = nil, 0
+	c.p.stored.Pending, c.p.batchMemory = nil, 0
 	c.p.applied = c.Position
 	return nil
 }
@@ -169,7 +169,7 @@ func (c *Cut) Apply() error {
 func (p *Partition) header(d keys.Digest) identity.Header {
 	format := uint64(FormatVersion)
 	switch {
-	case p.rules.SaidPairs > 0:
+	case p.rules.Customized > 0:
 		format = NewestFormat
 	case p.rules.SeededChannels > 0:
 		format = identity.SeededFormat

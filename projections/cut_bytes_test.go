@@ -55,31 +55,31 @@ func TestCutBytes(t *testing.T) {
 		sameSum(t, h.Sum64(), sumOfRandomLogs)
 	})
 	t.Run("receipts", func(t *testing.T) {
-		room := newReceiptsRoom(t, 200)
+		fixture := newReceiptsFixture(t, 200)
 		h := xxh3.New()
 		rng := rand.New(rand.NewPCG(7, 7))
 		for n := range 240 {
 			if n == 120 { // earlier messages expire
-				room.now += receipts.Kept - 60_000
+				fixture.now += receipts.Kept - 60_000
 			}
-			room.post(n)
+			fixture.post(n)
 			for range 6 {
-				room.read(1+rng.IntN(190), uint32(1+n-rng.IntN(min(n+1, 9))))
-				room.deliver(1+rng.IntN(190), n)
+				fixture.read(1+rng.IntN(190), uint32(1+n-rng.IntN(min(n+1, 9))))
+				fixture.deliver(1+rng.IntN(190), n)
 			}
 			switch {
 			case n%40 == 17:
-				room.now++
-				room.p.rules.FoldRead(&events.Read{Kind: events.KindUserErased, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", n),
-					OccurredAt: room.now}, room.r, room.now)
-				room.r++
+				fixture.now++
+				fixture.p.rules.FoldRead(&events.Read{Kind: events.KindUserErased, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", n),
+					OccurredAt: fixture.now}, fixture.r, fixture.now)
+				fixture.r++
 			case n%23 == 11:
-				mustCut(t, room.p)
-				fmt.Fprintf(h, "%x ", everyByte(t, room.p))
+				mustCut(t, fixture.p)
+				fmt.Fprintf(h, "%x ", everyByte(t, fixture.p))
 			}
 		}
-		mustCut(t, room.p)
-		fmt.Fprintf(h, "%x ", everyByte(t, room.p))
+		mustCut(t, fixture.p)
+		fmt.Fprintf(h, "%x ", everyByte(t, fixture.p))
 		sameSum(t, h.Sum64(), sumOfReceipts)
 	})
 }

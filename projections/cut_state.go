@@ -94,7 +94,7 @@ func (k *cutting) cutExc(ref uint32) {
 		k.rules.Scratch = val
 		k.replace(append(keys.AppendHot(kb[:0], channel, kind), who...), val)
 	}
-	put(kinds.Held, records.AppendUnsettled(k.rules.Scratch[:0], x))
+	put(kinds.Pending, records.AppendUnsettled(k.rules.Scratch[:0], x))
 	put(kinds.Open, records.AppendEvents(k.rules.Scratch[:0], x.OpenReads))
 	if w := x.WithThreads; w != nil && w.Dirty {
 		put(kinds.ReadAll, records.AppendWithThreads(k.rules.Scratch[:0], w))
@@ -112,9 +112,9 @@ func (k *cutting) cutExc(ref uint32) {
 				x.Hidden.ToDirty = false
 			}
 		}
-		if x.SaidDirty {
-			put(keys.HotSaid, records.AppendMarkers(k.rules.Scratch[:0], x.Said))
-			x.SaidDirty = false
+		if x.SettingsDirty {
+			put(keys.HotSettings, records.AppendMarkers(k.rules.Scratch[:0], x.Settings))
+			x.SettingsDirty = false
 		}
 	}
 	if x.Spent(r) || x.Empty() {

@@ -39,13 +39,13 @@ func TestDirtyBytes(t *testing.T) {
 			}
 		}
 		p.Drain(nil, true)
-		said := p.DirtyBytes()
+		reported := p.DirtyBytes()
 		cut, err := p.Cut()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if wrote := int64(cut.Bytes); said < wrote || said > 3*wrote {
-			t.Errorf("%d channels of %d: %d bytes are said to be dirty, and the cut has %d", c.channels, c.members, said, wrote)
+		if wrote := int64(cut.Bytes); reported < wrote || reported > 3*wrote {
+			t.Errorf("%d channels of %d: %d bytes are said to be dirty, and the cut has %d", c.channels, c.members, reported, wrote)
 		}
 		if err := errors.Join(cut.Apply(), p.Close()); err != nil {
 			t.Fatal(err)

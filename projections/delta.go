@@ -34,11 +34,11 @@ func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.R
 	if m.Muted {
 		m.Level = events.LevelNone
 	}
-	if said := p.rules.ExtraSaid(r); said != nil {
-		m.Level, m.LevelAfter, m.Until, m.IgnoreAll = said.Level(), said.After(), said.Until, said.IgnoreAll
-		m.Flagged = p.rules.Flagged(c, r, said)
-		m.Filed = p.rules.Filed(c, r, said)
-		m.Line, m.Labels = events.Ref{MessageID: []byte(said.Line.ID), Seq: said.Line.Seq}, textsOf(said.Labels)
+	if settings := p.rules.ExtraSettings(r); settings != nil {
+		m.Level, m.LevelAfter, m.Until, m.IgnoreAll = settings.Level(), settings.After(), settings.Until, settings.IgnoreAll
+		m.Flagged = p.rules.Flagged(c, r, settings)
+		m.Filed = p.rules.Filed(c, r, settings)
+		m.Line, m.Labels = events.Ref{MessageID: []byte(settings.Line.ID), Seq: settings.Line.Seq}, textsOf(settings.Labels)
 	}
 	if m.Member {
 		n := p.rules.CountsOf(c, r, &s)

@@ -108,7 +108,7 @@ func (p *Partition) DrainRecords(d *Deltas) {
 // news, so that each delta states the new head. The channel record is about to publish that the
 // head has moved; until the fan-out, a reader of it would take that for news.
 func (p *Partition) drainFiled(d *Deltas, c *state.Channel, t *turn) {
-	if p.rules.SaidPairs == 0 || c.Pending&state.OutMembersChanged == 0 {
+	if p.rules.Customized == 0 || c.Pending&state.OutMembersChanged == 0 {
 		return
 	}
 	p.rules.EachMember(c, func(ref uint32, r *state.Row) {

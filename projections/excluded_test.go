@@ -57,7 +57,7 @@ func TestExcludedWhereNothingCounts(t *testing.T) {
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann")
 	f.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m1"), Silent: true})
-	f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 1})
+	f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 1})
 	if v, ok := p.View("ann", "c"); !ok || cap(v.Excluded) != 0 {
 		t.Errorf("%d positions are excluded, with room for %d, %t", len(v.Excluded), cap(v.Excluded), ok)
 	}

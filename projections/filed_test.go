@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// told drains, and returns the filing in each delta.
-func (f *feed) told(t *testing.T) (out []string) {
+// published drains, and returns the filing in each delta.
+func (f *feed) published(t *testing.T) (out []string) {
 	t.Helper()
 	var d Deltas
 	f.p.Drain(&d, true)
@@ -56,16 +56,16 @@ func TestFiledInLargeChannels(t *testing.T) {
 			p := mustOpen(t, vfs.NewMem(), id)
 			defer p.Close()
 			f := &feed{p: p, now: 1000}
-			f.saying("c", "ann", file)
+			f.setting("c", "ann", file)
 			c.between(t, f)
 			f.join("c", "ann", "bob")
-			f.told(t)
+			f.published(t)
 			for i, want := range []string{"[bob: false up to 0]", "[bob: false up to 0 ann: true up to 1]", "[bob: false up to 0]"} {
 				if i > 0 && c.name != "lapsed meanwhile" {
 					f.now = 1001
 				}
 				f.post("c", fmt.Sprint("m", i), "bob", "")
-				got := fmt.Sprint(f.told(t))
+				got := fmt.Sprint(f.published(t))
 				if c.name == "lapsed meanwhile" { // the first message is later already
 					want = []string{"[bob: false up to 0 ann: true up to 0]", "[bob: false up to 0]", "[bob: false up to 0]"}[i]
 				}
@@ -84,24 +84,24 @@ func TestFiledRemembersWhereItLooked(t *testing.T) {
 	defer p.Close()
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob")
-	f.saying("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 1})
+	f.setting("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 1})
 	for i := range 100 {
 		f.post("c", fmt.Sprint("m", i), "ann", "")
 	}
-	f.told(t)
+	f.published(t)
 	c := p.rules.Channels.At(p.rules.ChannelOf([]byte("c")))
 	r := p.rules.PairOrNone(p.rules.ChannelOf([]byte("c")), "ann")
-	said := p.rules.ExtraSaid(r)
-	if news := p.rules.News(c, r, &said.Filed); news != 0 {
+	settings := p.rules.ExtraSettings(r)
+	if news := p.rules.News(c, r, &settings.Filed); news != 0 {
 		t.Fatalf("message %d is news", news)
 	}
 	r.User = p.rules.UserOf([]byte("bob")) // the user for whom all of it would be news
-	if news := p.rules.News(c, r, &said.Filed); news != 0 {
+	if news := p.rules.News(c, r, &settings.Filed); news != 0 {
 		t.Errorf("message %d was looked at again", news)
 	}
 	r.User = p.rules.UserOf([]byte("ann"))
 	f.post("c", "n", "bob", "")
-	if news := p.rules.News(c, r, &said.Filed); news != 101 {
+	if news := p.rules.News(c, r, &settings.Filed); news != 101 {
 		t.Errorf("message %d is news, want 101", news)
 	}
 	if v, _ := p.View("ann", "c"); v.Filed != (events.Filed{Is: true, Pos: 100}) || v.Archived {
@@ -118,11 +118,11 @@ func TestFiledIsToldWithTheHead(t *testing.T) {
 	defer p.Close()
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob", "eve", "joe")
-	f.saying("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true})             // messages of this time are not later
-	f.saying("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 9}) // it is far ahead
-	f.saying("c", "eve", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
-	f.told(t)
-	told := func() (out []string) {
+	f.setting("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true})             // messages of this time are not later
+	f.setting("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 9}) // it is far ahead
+	f.setting("c", "eve", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
+	f.published(t)
+	published := func() (out []string) {
 		var d Deltas
 		p.Drain(&d, false)
 		p.DrainRecords(&d)
@@ -145,16 +145,16 @@ func TestFiledIsToldWithTheHead(t *testing.T) {
 		return out
 	}
 	f.post("c", "m1", "joe", "")
-	if got, want := fmt.Sprint(told()), "[joe up to 0 ann up to 1 bob up to 1 head at 1]"; got != want {
+	if got, want := fmt.Sprint(published()), "[joe up to 0 ann up to 1 bob up to 1 head at 1]"; got != want {
 		t.Errorf("with a message that is not later: %s, want %s", got, want)
 	}
 	f.now = 1001
 	f.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m2"), HiddenFrom: idsOf([]string{"ann"}), SenderID: []byte("joe")})
-	if got, want := fmt.Sprint(told()), "[joe up to 0 ann up to 2 bob up to 2 head at 2]"; got != want {
+	if got, want := fmt.Sprint(published()), "[joe up to 0 ann up to 2 bob up to 2 head at 2]"; got != want {
 		t.Errorf("with a message that is hidden from ann: %s, want %s", got, want)
 	}
 	f.post("c", "m3", "joe", "")
-	if got, want := fmt.Sprint(told()), "[joe up to 0 bob up to 3 head at 3]"; got != want {
+	if got, want := fmt.Sprint(published()), "[joe up to 0 bob up to 3 head at 3]"; got != want {
 		t.Errorf("with news for ann: %s, want %s", got, want)
 	}
 }

@@ -127,14 +127,14 @@ func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 		for _, user := range users {
 			v, ok := p.View(user, channel)
 			x, _ := p.Explain(user, channel)
-			b, err := json.Marshal([]any{user, channel, ok, said(t, v), said(t, x)}) // independent of the names and the printing of types
+			b, err := json.Marshal([]any{user, channel, ok, nonZero(t, v), nonZero(t, x)}) // independent of the names and the printing of types
 			if err != nil {
 				t.Fatal(err)
 			}
 			views = append(views, string(b)+"\n")
 			p.ThreadsIn(user, channel, func(v *projections.ThreadView) bool {
 				x, _ := p.ExplainThread(user, channel, v.ThreadID)
-				if b, err = json.Marshal([]any{said(t, *v), said(t, x)}); err == nil {
+				if b, err = json.Marshal([]any{nonZero(t, *v), nonZero(t, x)}); err == nil {
 					views = append(views, string(b)+"\n")
 				}
 				return err == nil
@@ -149,9 +149,9 @@ func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 	fmt.Fprint(sum, strings.Join(views, ""))
 }
 
-// said returns the non-zero fields of an answer, so that a field that a script does not use leaves
-// its fingerprint unchanged.
-func said(t *testing.T, answer any) (fields map[string]any) {
+// nonZero returns the non-zero fields of an answer, so that a field that a script does not use
+// leaves its fingerprint unchanged.
+func nonZero(t *testing.T, answer any) (fields map[string]any) {
 	t.Helper()
 	b, err := json.Marshal(answer)
 	if err == nil {

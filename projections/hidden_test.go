@@ -41,9 +41,9 @@ func TestHiddenFormats(t *testing.T) {
 	if flags := mustStored(t, p, "Cc\x00c")[0]; flags != 32 {
 		t.Errorf("the channel's flags are %d", flags)
 	}
-	for key, says := range map[string]string{"Cc\x00xbob\x00\x00\x00": "of its sender", "Cc\x00geve": "of one who only is not to see it"} {
+	for key, message := range map[string]string{"Cc\x00xbob\x00\x00\x00": "of its sender", "Cc\x00geve": "of one who only is not to see it"} {
 		if _, _, err := p.db.Get([]byte(key)); err == nil {
-			t.Errorf("there is a record %s", says)
+			t.Errorf("there is a record %s", message)
 		}
 	}
 	f.message(events.Message{Kind: events.KindChannelDeleted, ChannelID: []byte("c")})
@@ -63,7 +63,7 @@ func TestHiddenByOneselfFormats(t *testing.T) {
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob")
 	hide := func(seq uint32, ids ...string) {
-		f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: seq, IDs: idsOf(ids)})
+		f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: seq, IDs: idsOf(ids)})
 	}
 	has := func(key, want string) {
 		t.Helper()
@@ -96,7 +96,7 @@ func TestHiddenByOneselfFormats(t *testing.T) {
 	if v, _ := p.View("ann", "c"); v.Unread != 0 {
 		t.Errorf("%d are unread", v.Unread)
 	}
-	f.saying("c", "ann", events.Read{Kind: events.KindUserErased})
+	f.setting("c", "ann", events.Read{Kind: events.KindUserErased})
 	has(set, "")
 	has(to, "")
 	if v, _ := p.View("ann", "c"); v.Unread != 3 {
@@ -110,7 +110,7 @@ func TestHiddenOfColdChannels(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
 	f := &feed{p: p, now: 1000}
-	f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 2})
+	f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 2})
 	for range 3 {
 		if got := f.format(t); got != identity.NewestFormat {
 			t.Errorf("the format is %d", got)
@@ -147,13 +147,13 @@ func TestHiddenRangeWithoutPositions(t *testing.T) {
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob")
 	f.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m1"), Silent: true})
-	f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 1})
+	f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 1})
 	if v, _ := p.View("ann", "c"); !v.Large || len(v.Excluded) != 0 || cap(v.Excluded) > 16 {
 		t.Errorf("excluded are %v, room for %d", v.Excluded, cap(v.Excluded))
 	}
 	f.post("c", "m2", "bob", "")
 	f.post("c", "m3", "bob", "")
-	f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 2, IDs: idsOf([]string{"m3"})})
+	f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 2, IDs: idsOf([]string{"m3"})})
 	if v, _ := p.View("ann", "c"); len(v.Excluded) != 2 || v.Excluded[0] != 1 || v.Excluded[1] != 2 || v.Ask {
 		t.Errorf("excluded are %v", v.Excluded)
 	}
@@ -179,7 +179,7 @@ func TestHiddenAhead(t *testing.T) {
 			}
 			return n
 		}
-		f.saying("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 3})
+		f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 3})
 		f.join("c", "ann", "bob")
 		f.post("c", "m1", "", "")
 		deltas()

@@ -17,25 +17,25 @@ import (
 // work of a cut under the lock does not grow with the dirty state.
 func TestNobodyWaitsForACut(t *testing.T) {
 	const members, messages = 3_000, 40
-	room := newReceiptsRoom(t, members)
-	p := room.p
-	say := func(n int) {
-		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: []byte("user-00000"),
+	fixture := newReceiptsFixture(t, members)
+	p := fixture.p
+	postIn := func(n int) {
+		fixture.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: []byte("user-00000"),
 			ThreadID: []byte(map[bool]string{true: "m00001"}[n%5 == 4]), IDs: [][]byte{fmt.Appendf(nil, "user-%05d", n)}})
 	}
 	dirty := func(from int) {
 		for n := range messages {
-			say(from + n)
+			postIn(from + n)
 		}
 		for u := 1; u < members; u += 2 {
-			room.read(u, uint32(from+1+u%messages))
-			room.deliver(u, from+u%messages)
+			fixture.read(u, uint32(from+1+u%messages))
+			fixture.deliver(u, from+u%messages)
 		}
 		for g := range 2_500 { // a user who never joined
-			room.now++
+			fixture.now++
 			p.rules.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "guest-%05d", from*10_000+g),
-				OccurredAt: room.now, Target: events.TargetSeq, Seq: uint32(from + 1)}, room.r, room.now)
-			room.r++
+				OccurredAt: fixture.now, Target: events.TargetSeq, Seq: uint32(from + 1)}, fixture.r, fixture.now)
+			fixture.r++
 		}
 		p.Drain(&Deltas{}, true)
 	}
@@ -119,35 +119,35 @@ func TestNobodyWaitsForACut(t *testing.T) {
 // TestDrainLetsGo: the work of a drain in one hold of the lock does not grow with the number of
 // changes.
 func TestDrainLetsGo(t *testing.T) {
-	for _, told := range []bool{true, false} {
-		room := newReceiptsRoom(t, 20_000)
+	for _, published := range []bool{true, false} {
+		fixture := newReceiptsFixture(t, 20_000)
 		n := 0
-		room.p.onHold = func(cause string) func() {
+		fixture.p.onHold = func(cause string) func() {
 			if n++; cause != "drain" {
 				t.Errorf("the lock is held for %s", cause)
 			}
 			return func() {
-				if !told {
+				if !published {
 					return
 				}
-				if !room.p.TryRLock() {
+				if !fixture.p.TryRLock() {
 					return
 				}
 				t.Error("the lock is not held")
 			}
 		}
 		var d *Deltas
-		if told {
+		if published {
 			d = &Deltas{}
 		}
-		room.p.Drain(d, true)
+		fixture.p.Drain(d, true)
 		if n < 20 {
-			t.Errorf("told %t: 20,000 pairs are drained under %d holds of the lock", told, n)
+			t.Errorf("told %t: 20,000 pairs are drained under %d holds of the lock", published, n)
 		}
-		if told && len(d.Records) < 20_000 {
+		if published && len(d.Records) < 20_000 {
 			t.Errorf("%d records", len(d.Records))
 		}
-		room.p.onHold = nil
+		fixture.p.onHold = nil
 	}
 }
 

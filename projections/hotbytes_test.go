@@ -192,18 +192,18 @@ func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 				runtime.ReadMemStats(&m)
 				return int64(m.HeapAlloc)
 			}
-			before, said := heap(), p.Stats().HotBytes
+			before, reported := heap(), p.Stats().HotBytes
 			for i := range kind.n {
 				kind.fill(p, i)
 			}
-			grown, says := heap()-before, p.Stats().HotBytes-said
-			ratio := float64(says) / float64(grown)
-			t.Logf("%.1f MiB in the heap, %.1f MiB said: %.2f", float64(grown)/(1<<20), float64(says)/(1<<20), ratio)
+			grown, reported := heap()-before, p.Stats().HotBytes-reported
+			ratio := float64(reported) / float64(grown)
+			t.Logf("%.1f MiB in the heap, %.1f MiB said: %.2f", float64(grown)/(1<<20), float64(reported)/(1<<20), ratio)
 			if grown < 8<<20 {
 				t.Fatal("too little to judge by")
 			}
 			if ratio < 0.9 || ratio > 1.1 {
-				t.Errorf("the heap grew by %d bytes, the metric by %d", grown, says)
+				t.Errorf("the heap grew by %d bytes, the metric by %d", grown, reported)
 			}
 			runtime.KeepAlive(p)
 			runtime.KeepAlive(writing)

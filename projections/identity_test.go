@@ -15,10 +15,10 @@ import (
 // a sentence with the difference and the way out.
 func TestMismatch(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		change func(*Identity)
-		kind   Mismatch
-		says   string
+		name    string
+		change  func(*Identity)
+		kind    Mismatch
+		message string
 	}{
 		{"cluster", func(id *Identity) { id.ClusterID = "other" }, MismatchCluster, `belongs to Kafka cluster "cluster"`},
 		{"topic name", func(id *Identity) { id.Topics[1].Name = "reads2" }, MismatchTopicName, `folded from topic "chat.reads", not "reads2"`},
@@ -36,17 +36,17 @@ func TestMismatch(t *testing.T) {
 			}
 			id := testIdentity()
 			c.change(&id)
-			refused(t, fs, id, c.kind, c.says)
+			refused(t, fs, id, c.kind, c.message)
 		})
 	}
 }
 
-func refused(t *testing.T, fs vfs.FS, id Identity, kind Mismatch, says string) {
+func refused(t *testing.T, fs vfs.FS, id Identity, kind Mismatch, message string) {
 	t.Helper()
 	_, err := Open("store", id, Options{FS: fs})
 	var m *MismatchError
-	if !errors.As(err, &m) || m.Kind != kind || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), "store store: ") {
-		t.Fatalf("error %v, want kind %d saying %q", err, kind, says)
+	if !errors.As(err, &m) || m.Kind != kind || !strings.Contains(err.Error(), message) || !strings.HasPrefix(err.Error(), "store store: ") {
+		t.Fatalf("error %v, want kind %d saying %q", err, kind, message)
 	}
 }
 
@@ -88,16 +88,16 @@ func TestCorruptHeader(t *testing.T) {
 	}
 	good := h.Append(nil)
 	for _, c := range []struct {
-		header []byte
-		says   string
+		header  []byte
+		message string
 	}{
 		{good[:len(good)-1], "header is corrupt"},
 		{append(append([]byte(nil), good...), 0), "header is corrupt"},
 		{nil, "records but no header"},
 	} {
 		putHeader(t, fs, c.header)
-		if _, err := Open("store", testIdentity(), Options{FS: fs}); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("header of %d bytes: error %v, want one saying %q", len(c.header), err, c.says)
+		if _, err := Open("store", testIdentity(), Options{FS: fs}); err == nil || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("header of %d bytes: error %v, want one saying %q", len(c.header), err, c.message)
 		}
 	}
 	putHeader(t, fs, good)

@@ -77,7 +77,7 @@ func (p *Partition) evictable(c *state.Channel) bool {
 		return false
 	}
 	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
-		if x := p.rules.ExtraOfPair(p.rules.Rows.At(ref)); x != nil && !x.OnlySaid() {
+		if x := p.rules.ExtraOfPair(p.rules.Rows.At(ref)); x != nil && !x.OnlySettings() {
 			return false
 		}
 	}

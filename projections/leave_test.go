@@ -199,13 +199,13 @@ func TestLeavingChangesNothing(t *testing.T) {
 			often.message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("last"), IDs: idsOf([]string{"u0"})})
 			often.store(t)
 		}
-		held := heldBy(cutOften)
+		counts := countsOf(cutOften)
 		if err := cutOften.Close(); err != nil {
 			t.Fatal(err)
 		}
 		again := mustOpen(t, fs, testIdentity())
-		if opened := heldBy(again); held != opened {
-			t.Fatalf("seed %d: holds %+v, and after it was opened again %+v", seed, held, opened)
+		if opened := countsOf(again); counts != opened {
+			t.Fatalf("seed %d: holds %+v, and after it was opened again %+v", seed, counts, opened)
 		}
 		if err := again.Close(); err != nil {
 			t.Fatal(err)
@@ -220,7 +220,7 @@ func TestLeavingChangesNothing(t *testing.T) {
 // others.
 type counted struct{ channels, pairs, follows, threads int }
 
-func heldBy(p *Partition) (n counted) {
+func countsOf(p *Partition) (n counted) {
 	n = counted{channels: p.rules.Channels.Len(), pairs: p.rules.Rows.Len() - p.rules.VacantRows, follows: p.rules.Follows.Len()}
 	p.rules.Threads.Each(func(*state.Thread) { n.threads++ })
 	return n

@@ -14,10 +14,10 @@ import (
 // is not applied, or stored. The view shows the state under the lock, whatever is folded and cut
 // before it ends.
 func TestLinesUnderTheLock(t *testing.T) {
-	room := newReceiptsRoom(t, 2)
+	fixture := newReceiptsFixture(t, 2)
 	var ids []string
 	post := func(id string) {
-		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: []byte(id), SenderID: []byte("user-00000")})
+		fixture.message(events.Message{Kind: events.KindMessagePosted, MessageID: []byte(id), SenderID: []byte("user-00000")})
 		ids = append(ids, id)
 	}
 	posts := func(from, to int) {
@@ -30,29 +30,29 @@ func TestLinesUnderTheLock(t *testing.T) {
 		}
 	}
 	posts(0, 100)
-	room.now += int64(100 * 24 * time.Hour / time.Millisecond) // they leave the index
+	fixture.now += int64(100 * 24 * time.Hour / time.Millisecond) // they leave the index
 	posts(100, 200)
 	post("m00003")
 	post("a99996") // used again
 	posts(200, 300)
-	mustCut(t, room.p)
+	mustCut(t, fixture.p)
 	posts(300, 400)
 	var d Deltas
-	room.p.Drain(&d, true)
-	cut, err := room.p.Cut()
+	fixture.p.Drain(&d, true)
+	cut, err := fixture.p.Cut()
 	if err != nil {
 		t.Fatal(err)
 	}
 	posts(400, 500)
-	room.message(events.Message{Kind: events.KindMessageDeleted, MessageID: []byte("m00450")})
-	room.message(events.Message{Kind: events.KindMessageEdited, MessageID: []byte("m00251"), Preview: []byte("again")})
+	fixture.message(events.Message{Kind: events.KindMessageDeleted, MessageID: []byte("m00450")})
+	fixture.message(events.Message{Kind: events.KindMessageEdited, MessageID: []byte("m00251"), Preview: []byte("again")})
 	ids = append(ids, "never", "a", "z", "m00003x")
 
 	line := func(id string) {
-		room.now += 37
-		room.p.rules.FoldRead(&events.Read{Kind: events.KindLineSet, ChannelID: []byte("room"), UserID: []byte("user-00001"), OccurredAt: room.now,
-			MessageID: []byte(id)}, room.r, room.now)
-		room.r++
+		fixture.now += 37
+		fixture.p.rules.FoldRead(&events.Read{Kind: events.KindLineSet, ChannelID: []byte("room"), UserID: []byte("user-00001"), OccurredAt: fixture.now,
+			MessageID: []byte(id)}, fixture.r, fixture.now)
+		fixture.r++
 	}
 	check := func(when string) {
 		t.Helper()
@@ -60,18 +60,18 @@ func TestLinesUnderTheLock(t *testing.T) {
 		for i, id := range ids {
 			line(id)
 			looks := 0
-			room.p.onRead = func() { looks++ }
-			views := room.p.BeginViews()
+			fixture.p.onRead = func() { looks++ }
+			views := fixture.p.BeginViews()
 			got, _ := views.View("user-00001", "room")
-			room.p.onRead = nil
+			fixture.p.onRead = nil
 			if looks > 0 {
 				t.Fatalf("%s, line at %s: %d looks at the store under the lock", when, id, looks)
 			}
-			want, _ := room.p.View("user-00001", "room")
+			want, _ := fixture.p.View("user-00001", "room")
 			if i%50 == 0 { // beside the answer
-				room.post(10_000 + len(ids) + i)
+				fixture.post(10_000 + len(ids) + i)
 				if when != "beside a cut" {
-					mustCut(t, room.p)
+					mustCut(t, fixture.p)
 				}
 			}
 			if err := views.End(context.Background()); err != nil {
@@ -89,6 +89,6 @@ func TestLinesUnderTheLock(t *testing.T) {
 		}
 	}
 	check("beside a cut")
-	room.apply(cut)
+	fixture.apply(cut)
 	check("after it")
 }

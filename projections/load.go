@@ -140,9 +140,9 @@ func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte
 		rd := wire.Reader{B: val}
 		p.rules.EnsurePairExtra(p.loadPair(ci, rest)).Spans = records.ReadSpans(&rd)
 		return rd.Done()
-	case keys.HotSaid:
+	case keys.HotSettings:
 		rd := wire.Reader{B: val}
-		records.ReadMarkers(&rd, p.rules.LoadSaid(p.loadPair(ci, rest)))
+		records.ReadMarkers(&rd, p.rules.LoadSettings(p.loadPair(ci, rest)))
 		return rd.Done()
 	case keys.HotHiddenTo:
 		rd := wire.Reader{B: val}
@@ -200,7 +200,7 @@ func (p *Partition) loadScope(ci uint32, kind byte, rest, val []byte) (err error
 		if who, hi, err = keys.CutHi(rest); err != nil {
 			return err
 		}
-	case of.Held, of.Open, of.ReadAll:
+	case of.Pending, of.Open, of.ReadAll:
 	default:
 		return fmt.Errorf("unknown kind %q", kind)
 	}
@@ -216,7 +216,7 @@ func (p *Partition) loadScope(ci uint32, kind byte, rest, val []byte) (err error
 		return x.Mentions.Decode(hi, val)
 	case of.Singles:
 		return x.Singles.Decode(hi, val)
-	case of.Held:
+	case of.Pending:
 		return records.DecodeUnsettled(x, val)
 	case of.Open:
 		x.OpenReads = records.ReadEvents(&rd)

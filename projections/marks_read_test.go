@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-func (f *feed) postSaying(reads events.Choice, channel, id, sender, thread string) {
+func (f *feed) postWithReads(reads events.Choice, channel, id, sender, thread string) {
 	f.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte(channel), MessageID: []byte(id), SenderID: []byte(sender),
 		ThreadID: []byte(thread), MarksRead: reads})
 }
@@ -40,13 +40,13 @@ func TestMarksReadFormats(t *testing.T) {
 		p := mustOpen(t, vfs.NewMem(), id)
 		f := &feed{p: p, now: 1000}
 		f.join("c", "ann")
-		f.postSaying(c.same, "c", "m1", "ann", "")
+		f.postWithReads(c.same, "c", "m1", "ann", "")
 		if got := f.format(t); got != identity.FormatVersion {
 			t.Errorf("setting %t: with a message that says the same the format is %d", setting, got)
 		}
 		f.now = 2000
-		f.postSaying(c.contrary, "c", "m2", "ann", "")
-		f.postSaying(c.contrary, "c", "r1", "ann", "m1")
+		f.postWithReads(c.contrary, "c", "m2", "ann", "")
+		f.postWithReads(c.contrary, "c", "r1", "ann", "m1")
 		if got := f.format(t); got != identity.NewestFormat {
 			t.Errorf("setting %t: with one that says the opposite the format is %d", setting, got)
 		}
@@ -78,11 +78,11 @@ func TestMarksReadSkips(t *testing.T) {
 		defer p.Close()
 		f := &feed{p: p, now: 1000}
 		f.join("c", "ann")
-		f.postSaying(events.Yes, "c", "m1", "ann", "")
+		f.postWithReads(events.Yes, "c", "m1", "ann", "")
 		for i := range 50 {
-			f.postSaying(events.No, "c", fmt.Sprint("n", i), "ann", "")
+			f.postWithReads(events.No, "c", fmt.Sprint("n", i), "ann", "")
 		}
-		f.postSaying(events.Yes, "c", "m52", "ann", "")
+		f.postWithReads(events.Yes, "c", "m52", "ann", "")
 		ci := p.rules.ChannelOf([]byte("c"))
 		c, r := p.rules.Channels.At(ci), p.rules.PairOrNone(ci, "ann")
 		seq, _ := p.rules.NewestRead(r)

@@ -14,7 +14,7 @@ import (
 func TestFewMembers(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
-	say := func(kind events.Kind, channel string, users ...string) {
+	postIn := func(kind events.Kind, channel string, users ...string) {
 		var ids [][]byte
 		for _, u := range users {
 			ids = append(ids, []byte(u))
@@ -26,10 +26,10 @@ func TestFewMembers(t *testing.T) {
 		slices.Sort(list)
 		return list, few
 	}
-	say(events.KindMembersJoined, "c", "ann", "bob", "cat")
-	say(events.KindMembersLeft, "c", "bob")
-	say(events.KindMembersJoined, "gone", "ann")
-	say(events.KindChannelDeleted, "gone")
+	postIn(events.KindMembersJoined, "c", "ann", "bob", "cat")
+	postIn(events.KindMembersLeft, "c", "bob")
+	postIn(events.KindMembersJoined, "gone", "ann")
+	postIn(events.KindChannelDeleted, "gone")
 	if list, few := members("c", 3); !few || !slices.Equal(list, []string{"ann", "cat"}) {
 		t.Errorf("members are %v, %v", list, few)
 	}

@@ -18,29 +18,29 @@ import (
 
 // walked is a room whose messages and receipts are in all places that a walk reads: in Pebble, in a
 // cut that is not applied, and in memory.
-func walked(t *testing.T) (*receiptsRoom, *Cut) {
-	room := newReceiptsRoom(t, 150)
+func walked(t *testing.T) (*receiptsFixture, *Cut) {
+	fixture := newReceiptsFixture(t, 150)
 	for n := range 100 {
-		room.post(n)
-		room.read(1+n, uint32(n))
+		fixture.post(n)
+		fixture.read(1+n, uint32(n))
 		if n == 40 {
-			mustCut(t, room.p)
+			mustCut(t, fixture.p)
 		}
 	}
 	var d Deltas
-	room.p.Drain(&d, true)
-	cut, err := room.p.Cut()
+	fixture.p.Drain(&d, true)
+	cut, err := fixture.p.Cut()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := 100; n < 140; n++ {
-		room.post(n)
-		room.read(n, uint32(n))
+		fixture.post(n)
+		fixture.read(n, uint32(n))
 	}
-	return room, cut
+	return fixture, cut
 }
 
-func (r *receiptsRoom) apply(c *Cut) {
+func (r *receiptsFixture) apply(c *Cut) {
 	r.t.Helper()
 	if err := c.Apply(); err != nil {
 		r.t.Error(err)
@@ -50,28 +50,28 @@ func (r *receiptsRoom) apply(c *Cut) {
 // TestCloseWaitsForWalks: a store is not closed under an answer that was begun, and the answer ends
 // soon, in words.
 func TestCloseWaitsForWalks(t *testing.T) {
-	room := receiptsRoom{t: t, p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
-	room.message(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{[]byte("user-00000"), []byte("user-00001")}})
+	fixture := receiptsFixture{t: t, p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
+	fixture.message(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{[]byte("user-00000"), []byte("user-00001")}})
 	for n := range 100 {
-		room.post(n)
-		room.read(1, uint32(n))
+		fixture.post(n)
+		fixture.read(1, uint32(n))
 	}
-	mustCut(t, room.p)
-	room.p.RLock()
-	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
-	explain, _ := room.p.BeginExplain("user-00001", "room")
-	finished, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
-	room.p.RUnlock()
+	mustCut(t, fixture.p)
+	fixture.p.RLock()
+	receipts, _ := fixture.p.BeginReceipts("room", "m00003", 0, NewReceiptsMemory(10))
+	explain, _ := fixture.p.BeginExplain("user-00001", "room")
+	finished, _ := fixture.p.BeginReceipts("room", "m00003", 0, NewReceiptsMemory(10))
+	fixture.p.RUnlock()
 	if v, err := finished.End(context.Background()); err != nil || len(v.List) != 1 || v.List[0].ReadAt == 0 {
 		t.Fatalf("before the store is closed: %+v, %v", v, err)
 	}
 	closed := make(chan error, 1)
 	go func() {
-		room.p.Lock()
-		defer room.p.Unlock()
-		closed <- room.p.Close() // while a store is in use, Pebble reports that an iterator leaks
+		fixture.p.Lock()
+		defer fixture.p.Unlock()
+		closed <- fixture.p.Close() // while a store is in use, Pebble reports that an iterator leaks
 	}()
-	for !room.p.stored.Closing.Load() {
+	for !fixture.p.stored.Closing.Load() {
 		time.Sleep(time.Millisecond)
 	}
 	if v, err := receipts.End(context.Background()); !errors.Is(err, ErrClosing) || v.Recipients != 0 {
@@ -92,29 +92,29 @@ func TestCloseWaitsForWalks(t *testing.T) {
 
 // TestWalksAreGivenUp: an answer whose caller has gone ends, and the store has no error.
 func TestWalksAreGivenUp(t *testing.T) {
-	room, cut := walked(t)
+	fixture, cut := walked(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	gone := errors.New("the caller has gone")
 	cancel(gone)
-	receipts, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
-	explain, _ := room.p.BeginExplain("user-00149", "room")
+	receipts, _ := fixture.p.BeginReceipts("room", "m00003", 0, NewReceiptsMemory(10))
+	explain, _ := fixture.p.BeginExplain("user-00149", "room")
 	if _, err := receipts.End(ctx); !errors.Is(err, gone) {
 		t.Errorf("receipts: %v", err)
 	}
 	if _, err := explain.End(ctx); !errors.Is(err, gone) {
 		t.Errorf("an explanation: %v", err)
 	}
-	if err := room.p.rules.Err(); err != nil {
+	if err := fixture.p.rules.Err(); err != nil {
 		t.Errorf("the store: %v", err)
 	}
-	room.apply(cut)
+	fixture.apply(cut)
 }
 
 // TestWalksBesideTheFold: several callers ask at once, while another goroutine folds, cuts and
 // applies. Each of them gets the answer that the lock gives.
 func TestWalksBesideTheFold(t *testing.T) {
-	room, cut := walked(t)
-	room.apply(cut)
+	fixture, cut := walked(t)
+	fixture.apply(cut)
 	const asks = 50
 	left := atomic.Int32{}
 	var asking sync.WaitGroup
@@ -126,12 +126,12 @@ func TestWalksBesideTheFold(t *testing.T) {
 			for range asks {
 				message, user := fmt.Sprintf("m%05d", rng.IntN(140)), fmt.Sprintf("user-%05d", rng.IntN(150))
 				from, limit := rng.Uint32N(150), rng.IntN(70)
-				room.p.RLock()
-				wantV, _ := room.p.Receipts("room", message, from, limit)
-				wantX, _ := room.p.Explain(user, "room")
-				v, _ := room.p.BeginReceipts("room", message, from, NewReceiptsRoom(limit))
-				x, _ := room.p.BeginExplain(user, "room")
-				room.p.RUnlock()
+				fixture.p.RLock()
+				wantV, _ := fixture.p.Receipts("room", message, from, limit)
+				wantX, _ := fixture.p.Explain(user, "room")
+				v, _ := fixture.p.BeginReceipts("room", message, from, NewReceiptsMemory(limit))
+				x, _ := fixture.p.BeginExplain(user, "room")
+				fixture.p.RUnlock()
 				if got, err := v.End(context.Background()); err != nil || !reflect.DeepEqual(got, wantV) {
 					t.Errorf("receipts of %s from %d: %+v, %v; under the lock %+v", message, from, got, err, wantV)
 				}
@@ -143,23 +143,23 @@ func TestWalksBesideTheFold(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(7, 7))
 	for n := 140; left.Load() > 0; n++ {
-		room.p.Lock()
-		room.post(n)
+		fixture.p.Lock()
+		fixture.post(n)
 		for range 5 {
-			room.read(rng.IntN(150), rng.Uint32N(uint32(n))+1)
+			fixture.read(rng.IntN(150), rng.Uint32N(uint32(n))+1)
 		}
-		room.message(events.Message{Kind: events.KindMessageDeleted, MessageID: fmt.Appendf(nil, "m%05d", rng.IntN(n))})
-		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "s%05d", n), Silent: true})
-		room.p.Unlock()
+		fixture.message(events.Message{Kind: events.KindMessageDeleted, MessageID: fmt.Appendf(nil, "m%05d", rng.IntN(n))})
+		fixture.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "s%05d", n), Silent: true})
+		fixture.p.Unlock()
 		if n%7 == 0 {
 			var d Deltas
-			room.p.Drain(&d, true)
-			cut, err := room.p.Cut()
+			fixture.p.Drain(&d, true)
+			cut, err := fixture.p.Cut()
 			if err != nil {
 				t.Error(err)
 				continue
 			}
-			room.apply(cut)
+			fixture.apply(cut)
 		}
 	}
 	asking.Wait()
@@ -168,10 +168,10 @@ func TestWalksBesideTheFold(t *testing.T) {
 // TestFirstOwnPost: a user who posted after a message has read it at the time of their first post
 // after it, whether they posted once, at the end, or all the time, and wherever the log is.
 func TestFirstOwnPost(t *testing.T) {
-	room := newReceiptsRoom(t, 4)
-	say := func(n, user int, thread string) int64 {
-		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: fmt.Appendf(nil, "user-%05d", user), ThreadID: []byte(thread)})
-		return room.now
+	fixture := newReceiptsFixture(t, 4)
+	postIn := func(n, user int, thread string) int64 {
+		fixture.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: fmt.Appendf(nil, "user-%05d", user), ThreadID: []byte(thread)})
+		return fixture.now
 	}
 	const messages = 400
 	first := map[string]map[int]int64{"m00000": {}, "m00001": {}}
@@ -180,8 +180,8 @@ func TestFirstOwnPost(t *testing.T) {
 			first[message][user] = at
 		}
 	}
-	say(0, 0, "")
-	say(1, 0, "m00000")
+	postIn(0, 0, "")
+	postIn(1, 0, "m00000")
 	for n := 2; n < messages; n++ {
 		user, thread := 1, ""
 		switch {
@@ -192,18 +192,18 @@ func TestFirstOwnPost(t *testing.T) {
 		case n%3 == 0:
 			thread = "m00000"
 		}
-		at := say(n, user, thread)
+		at := postIn(n, user, thread)
 		if thread == "" {
 			note("m00000", user, at)
 		} else {
 			note("m00001", user, at)
 		}
 		if n == messages/2 {
-			mustCut(t, room.p)
+			mustCut(t, fixture.p)
 		}
 	}
 	for message, want := range first {
-		v, ok := room.p.Receipts("room", message, 0, 10)
+		v, ok := fixture.p.Receipts("room", message, 0, 10)
 		if !ok || len(v.List) != 3 || int(v.Read) != len(want) {
 			t.Fatalf("%s: %+v", message, v)
 		}
@@ -221,27 +221,27 @@ func TestFirstOwnPost(t *testing.T) {
 // small one.
 func TestCountsOfMembersOnOtherPages(t *testing.T) {
 	const members, messages = 1_000, 40
-	room := newReceiptsRoom(t, members)
+	fixture := newReceiptsFixture(t, members)
 	for n := range messages {
-		room.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: []byte("user-00000"), MemberCount: uint32(10 + n%2*90)})
+		fixture.message(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%05d", n), SenderID: []byte("user-00000"), MemberCount: uint32(10 + n%2*90)})
 	}
 	check := func(what string, message, read, delivered int) {
 		t.Helper()
-		v, ok := room.p.Receipts("room", fmt.Sprintf("m%05d", message), 0, 1)
+		v, ok := fixture.p.Receipts("room", fmt.Sprintf("m%05d", message), 0, 1)
 		if !ok || v.Recipients != members-1 || len(v.List) != 1 || int(v.Read) != read || int(v.Delivered) != delivered {
 			t.Errorf("%s: m%05d: %+v, want %d of %d read, %d delivered", what, message, v, read, members-1, delivered)
 		}
 	}
-	say := func(user int) {
-		room.now += 37
-		room.p.rules.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
-			OccurredAt: room.now, IDs: [][]byte{[]byte("m00002"), []byte("m00003")}}, room.r, room.now)
-		room.r++
-		room.deliver(user+1, 2)
-		room.now += 37
-		room.p.rules.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user+2),
-			OccurredAt: room.now, UpToID: []byte("m00036")}, room.d, room.now)
-		room.d++
+	postIn := func(user int) {
+		fixture.now += 37
+		fixture.p.rules.FoldRead(&events.Read{Kind: events.KindMessagesRead, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
+			OccurredAt: fixture.now, IDs: [][]byte{[]byte("m00002"), []byte("m00003")}}, fixture.r, fixture.now)
+		fixture.r++
+		fixture.deliver(user+1, 2)
+		fixture.now += 37
+		fixture.p.rules.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user+2),
+			OccurredAt: fixture.now, UpToID: []byte("m00036")}, fixture.d, fixture.now)
+		fixture.d++
 	}
 	all := func(what string, each int) {
 		check(what, 2, each, 3*each)
@@ -249,21 +249,21 @@ func TestCountsOfMembersOnOtherPages(t *testing.T) {
 		check(what, 20, 0, each)
 		check(what, 38, 0, 0)
 	}
-	say(200)
+	postIn(200)
 	all("in memory", 1)
 	var d Deltas
-	room.p.Drain(&d, true)
-	cut, err := room.p.Cut()
+	fixture.p.Drain(&d, true)
+	cut, err := fixture.p.Cut()
 	if err != nil {
 		t.Fatal(err)
 	}
 	all("in a cut", 1)
-	say(500)
+	postIn(500)
 	all("in a cut and in memory", 2)
-	room.apply(cut)
+	fixture.apply(cut)
 	all("stored and in memory", 2)
-	mustCut(t, room.p)
+	mustCut(t, fixture.p)
 	all("stored", 2)
-	say(900)
+	postIn(900)
 	all("stored, and more", 3)
 }

@@ -29,13 +29,13 @@ func TestOwnPostsAreReadOnce(t *testing.T) {
 	mark := events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m6"), HeadSeq: 5} // of seq 10: the pointer is before it
 	for name, hold := range map[string]func(f *feed){
 		"behind an open read": func(f *feed) {
-			f.saying("c", "ann", events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: []byte("unknown")})
-			f.saying("c", "ann", mark)
+			f.setting("c", "ann", events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: []byte("unknown")})
+			f.setting("c", "ann", mark)
 		},
 		"provisional": func(f *feed) {
 			of := mark
 			of.MessageID, of.Seq = []byte("unknown"), 3
-			f.saying("c", "ann", of)
+			f.setting("c", "ann", of)
 		},
 	} {
 		for _, setting := range []bool{true, false} {
@@ -48,14 +48,14 @@ func TestOwnPostsAreReadOnce(t *testing.T) {
 				f.message(events.Message{Kind: events.KindMessagesSeeded, ChannelID: []byte("c"), Count: 4})
 				f.join("c", "ann", "bob")
 				for i := range posts {
-					f.postSaying(events.Yes, "c", fmt.Sprint("m", i+1), "ann", "")
+					f.postWithReads(events.Yes, "c", fmt.Sprint("m", i+1), "ann", "")
 				}
 				f.store(t)
 				hold(f)
 				counted := &countedReads{Backing: p.rules.Backing}
 				p.rules.Backing = counted
 				for i := range more {
-					f.postSaying(events.Yes, "c", fmt.Sprint("n", i+1), "ann", "")
+					f.postWithReads(events.Yes, "c", fmt.Sprint("n", i+1), "ann", "")
 				}
 				if counted.n > posts+more {
 					t.Errorf("%d posts read %d blocks of the log", more, counted.n)

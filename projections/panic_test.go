@@ -23,25 +23,25 @@ func (bugged) Err() error { panic("planted") }
 // TestPanicEndsTheMoment: an answer that panics while it is completed, or begun, does not hold up
 // the closing of the store.
 func TestPanicEndsTheMoment(t *testing.T) {
-	room, cut := walked(t) // its closing at the end waits for all moments
-	defer room.apply(cut)
+	fixture, cut := walked(t) // its closing at the end waits for all moments
+	defer fixture.apply(cut)
 	for name, ask := range map[string]func(){
 		"receipts": func() {
-			w, _ := room.p.BeginReceipts("room", "m00003", 0, NewReceiptsRoom(10))
+			w, _ := fixture.p.BeginReceipts("room", "m00003", 0, NewReceiptsMemory(10))
 			_, _ = w.End(bugged{t.Context()})
 		},
 		"an explanation": func() {
-			w, _ := room.p.BeginExplain("user-00149", "room")
+			w, _ := fixture.p.BeginExplain("user-00149", "room")
 			_, _ = w.End(bugged{t.Context()})
 		},
 		"the beginning of an explanation": func() {
-			_, c, _ := room.p.rules.KnownChannel("room")
+			_, c, _ := fixture.p.rules.KnownChannel("room")
 			was := c.Tail
 			defer func() { c.Tail = was }()
 			for i := range c.Tail {
 				c.Tail[i] = 1 << 30
 			}
-			room.p.BeginExplain("user-00149", "room")
+			fixture.p.BeginExplain("user-00149", "room")
 		},
 	} {
 		if err := guard.Do("it", ask); err == nil {

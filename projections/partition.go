@@ -31,16 +31,16 @@ type Partition struct {
 	fuse    *store.Fuse        // nil before the store is opened
 	planted func(where string) // as in Options
 
-	outMerging []state.OutReceipt
-	merging    []receipts.Entry
-	sorter     receipts.Sorter
-	mergeRoom  int64 // memory of both, for readers
-	batchRoom  int64 // memory of the outstanding cut's batch
-	blockBuf   [2][]receipts.Entry
-	outBuf     []byte
-	out        events.UnreadDelta
-	outChannel events.ChannelRecord
-	outRecord  events.ReceiptsRecord
+	outMerging  []state.OutReceipt
+	merging     []receipts.Entry
+	sorter      receipts.Sorter
+	mergeMemory int64 // memory of both, for readers
+	batchMemory int64 // memory of the outstanding cut's batch
+	blockBuf    [2][]receipts.Entry
+	outBuf      []byte
+	out         events.UnreadDelta
+	outChannel  events.ChannelRecord
+	outRecord   events.ReceiptsRecord
 
 	// For tests and benches; nil otherwise.
 	onHold func(cause string) (done func()) // Options.OnHold
@@ -99,5 +99,5 @@ func (p *Partition) hotBytes() int64 {
 	n += arena.PoolBytes(&p.rules.Threads, (*state.Thread).HeapBytes) + arena.PoolBytes(&p.rules.MemberLists, (*state.MemberList).HeapBytes)
 	n += arena.PoolBytes(&p.rules.ChannelExtras, (*state.ChannelExtra).HeapBytes) + arena.PoolBytes(&p.rules.PairExtras, (*state.PairExtra).HeapBytes) + arena.ListBytes(p.rules.Lapses)
 	n += p.rules.Cold.Bytes() + arena.MapBytes(p.rules.VacantUsers) + arena.MapBytes(p.rules.VacantThreads)
-	return n + p.mergeRoom + p.batchRoom
+	return n + p.mergeMemory + p.batchMemory
 }

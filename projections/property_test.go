@@ -68,17 +68,17 @@ func asTheModel(t *rapid.T, c *random.Case) {
 	p := open(t, vfs.NewMem(), c.Settings)
 	defer closePartition(t, p)
 	m := model.New(c.Settings)
-	told := newTold()
+	published := newPublished()
 	for _, r := range interleaving(t, &c.Log, "order") {
-		told.before(m, &r)
+		published.before(m, &r)
 		r.Fold(p)
 		r.AddTo(m)
 		at := fmt.Sprintf("after %s/%d  %s", r.Input, r.Offset, script.Format(&r))
 		if d := m.Diff(p); d != "" {
 			t.Fatalf("%s:\n%s", at, d)
 		}
-		told.drain(t, p, m, at, true)
-		told.check(t, m, at)
+		published.drain(t, p, m, at, true)
+		published.check(t, m, at)
 	}
 }
 
@@ -90,11 +90,11 @@ func TestPropertyInterleavings(t *testing.T) {
 
 func inAnyOrder(t *rapid.T, c *random.Case) {
 	var p [2]*projections.Partition
-	var told [2]*told
+	var published [2]*published
 	for i := range p {
 		p[i] = open(t, vfs.NewMem(), c.Settings)
 		defer closePartition(t, p[i])
-		told[i] = newTold()
+		published[i] = newPublished()
 	}
 	m := model.New(c.Settings)
 	stops := rapid.IntRange(1, 3).Draw(t, "stops")
@@ -117,11 +117,11 @@ func inAnyOrder(t *rapid.T, c *random.Case) {
 			for _, r := range interleaving(t, &part, "order") {
 				r.Fold(p[i])
 				if rapid.IntRange(0, 3).Draw(t, "drain") == 3 {
-					told[i].drain(t, p[i], m, at, false)
+					published[i].drain(t, p[i], m, at, false)
 				}
 			}
-			told[i].drain(t, p[i], m, at, false)
-			told[i].check(t, m, at)
+			published[i].drain(t, p[i], m, at, false)
+			published[i].check(t, m, at)
 			cut(t, p[i])
 			if d := m.Diff(p[i]); d != "" {
 				t.Fatalf("%s, interleaving %d:\n%s", at, i, d)
@@ -131,8 +131,8 @@ func inAnyOrder(t *rapid.T, c *random.Case) {
 			t.Fatalf("%s the bytes differ:\n%s\nand\n%s", at, a, b)
 		}
 	}
-	for stamp, a := range told[0].stamped {
-		if b, ok := told[1].stamped[stamp]; ok && a != b {
+	for stamp, a := range published[0].stamped {
+		if b, ok := published[1].stamped[stamp]; ok && a != b {
 			t.Fatalf("two deltas have the stamp %s:\n%s\nand\n%s", stamp, a, b)
 		}
 	}
@@ -148,7 +148,7 @@ func TestPropertyRestart(t *testing.T) {
 		p := open(t, fs, c.Settings)
 		defer func() { closePartition(t, p) }()
 		m := model.New(c.Settings)
-		told := newTold()
+		output := newPublished()
 		order := interleaving(t, &c.Log, "order")
 		published := 0 // records whose deltas were drained
 		for i := range order {
@@ -157,8 +157,8 @@ func TestPropertyRestart(t *testing.T) {
 			at := fmt.Sprintf("after %d records", i+1)
 			then := rapid.IntRange(0, 9).Draw(t, "then")
 			if then >= 4 && then <= 8 {
-				told.drain(t, p, m, at, false)
-				told.check(t, m, at)
+				output.drain(t, p, m, at, false)
+				output.check(t, m, at)
 				published = i + 1
 			}
 			if then == 7 || then == 8 {
@@ -173,8 +173,8 @@ func TestPropertyRestart(t *testing.T) {
 				}
 			}
 		}
-		told.drain(t, p, m, "at the end", false)
-		told.check(t, m, "at the end")
+		output.drain(t, p, m, "at the end", false)
+		output.check(t, m, "at the end")
 		cut(t, p)
 		if a, b := dump(t, p), through; a != b {
 			t.Fatalf("the bytes differ with restarts:\n%s\nand without:\n%s", a, b)
@@ -203,8 +203,8 @@ func refold(t rapid.TB, p *projections.Partition, published, rest []script.Recor
 // on, exactly the same as one that published everything, and has the same bytes.
 func TestPropertySilent(t *testing.T) {
 	scripts(t, 10, func(t *rapid.T, c *random.Case) {
-		told, silent := open(t, vfs.NewMem(), c.Settings), open(t, vfs.NewMem(), c.Settings)
-		defer closePartition(t, told)
+		reader, silent := open(t, vfs.NewMem(), c.Settings), open(t, vfs.NewMem(), c.Settings)
+		defer closePartition(t, reader)
 		defer closePartition(t, silent)
 		order := interleaving(t, &c.Log, "order")
 		until := rapid.IntRange(0, len(order)).Draw(t, "silent until")
@@ -222,14 +222,14 @@ func TestPropertySilent(t *testing.T) {
 			return b.String()
 		}
 		for i := range order {
-			order[i].Fold(told)
+			order[i].Fold(reader)
 			order[i].Fold(silent)
 			last := i+1 == until
 			if !last && rapid.IntRange(0, 3).Draw(t, "drain") > 0 {
 				continue
 			}
 			if i < until {
-				drain(told, true, false)
+				drain(reader, true, false)
 				silent.Drain(nil, true)
 				if last {
 					silent.Quiet(false)
@@ -237,16 +237,16 @@ func TestPropertySilent(t *testing.T) {
 				continue
 			}
 			full, records := rapid.Bool().Draw(t, "full"), rapid.Bool().Draw(t, "records")
-			if a, b := drain(told, full, records), drain(silent, full, records); a != b {
+			if a, b := drain(reader, full, records), drain(silent, full, records); a != b {
 				t.Fatalf("after %d records, of which %d in silence: told:\n%s\nand by the one that told everything:\n%s", i+1, until, b, a)
 			}
 		}
-		if a, b := drain(told, true, false), drain(silent, true, false); a != b {
+		if a, b := drain(reader, true, false), drain(silent, true, false); a != b {
 			t.Fatalf("at the end, %d records in silence: told:\n%s\nand by the one that told everything:\n%s", until, b, a)
 		}
-		cut(t, told)
+		cut(t, reader)
 		cut(t, silent)
-		if a, b := dump(t, told), dump(t, silent); a != b {
+		if a, b := dump(t, reader), dump(t, silent); a != b {
 			t.Fatalf("the bytes differ in silence:\n%s\nand without:\n%s", b, a)
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// told drains the partition and returns the contents of its records of receipts, by user.
-func (r *receiptsRoom) told() (out []string) {
+// published drains the partition and returns the contents of its records of receipts, by user.
+func (r *receiptsFixture) published() (out []string) {
 	r.t.Helper()
 	var d Deltas
 	r.p.Drain(&d, true)
@@ -35,7 +35,7 @@ func (r *receiptsRoom) told() (out []string) {
 	return out
 }
 
-func (r *receiptsRoom) erase(user int) {
+func (r *receiptsFixture) erase(user int) {
 	r.now += 37
 	r.p.rules.FoldRead(&events.Read{Kind: events.KindUserErased, ChannelID: []byte("room"), UserID: fmt.Appendf(nil, "user-%05d", user),
 		OccurredAt: r.now}, r.r, r.now)
@@ -45,27 +45,27 @@ func (r *receiptsRoom) erase(user int) {
 // TestReceiptsOfAnErasedUserAreNotTold: also not those that were noted before the erasure in the
 // same batch, and where they were all that there was to tell, nothing is.
 func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
-	room := newReceiptsRoom(t, 4)
+	fixture := newReceiptsFixture(t, 4)
 	for n := range 3 {
-		room.post(n)
+		fixture.post(n)
 	}
-	room.read(1, 2)
-	room.deliver(1, 0)
-	room.erase(1)
-	if told := room.told(); len(told) > 0 {
-		t.Errorf("of an erased user alone: %q", told)
+	fixture.read(1, 2)
+	fixture.deliver(1, 0)
+	fixture.erase(1)
+	if published := fixture.published(); len(published) > 0 {
+		t.Errorf("of an erased user alone: %q", published)
 	}
-	room.deliver(2, 1)
-	room.read(2, 2)
-	room.erase(2)
-	room.read(3, 3)
-	room.read(2, 3)
-	if told := room.told(); !slices.Equal(told, []string{"user-00003 read 3"}) {
-		t.Errorf("of an erased user and another: %q", told)
+	fixture.deliver(2, 1)
+	fixture.read(2, 2)
+	fixture.erase(2)
+	fixture.read(3, 3)
+	fixture.read(2, 3)
+	if published := fixture.published(); !slices.Equal(published, []string{"user-00003 read 3"}) {
+		t.Errorf("of an erased user and another: %q", published)
 	}
-	room.deliver(3, 0)
-	if told := room.told(); !slices.Equal(told, []string{"user-00003 got 1"}) {
-		t.Errorf("afterwards: %q", told)
+	fixture.deliver(3, 0)
+	if published := fixture.published(); !slices.Equal(published, []string{"user-00003 got 1"}) {
+		t.Errorf("afterwards: %q", published)
 	}
 }
 
@@ -74,21 +74,21 @@ func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
 // records that fit.
 func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 	const members, posts = 40, 300
-	room := newReceiptsRoom(t, members)
+	fixture := newReceiptsFixture(t, members)
 	for n := range posts {
-		room.post(n)
+		fixture.post(n)
 	}
-	room.told()
+	fixture.published()
 	want := 0
 	for user := 1; user < members; user++ {
 		for n := range posts {
-			room.deliver(user, n)
+			fixture.deliver(user, n)
 			want++
 		}
 	}
 	var d Deltas
-	room.p.Drain(&d, true)
-	told := map[string]bool{}
+	fixture.p.Drain(&d, true)
+	published := map[string]bool{}
 	for i := range d.Records {
 		r := &d.Records[i]
 		if r.Topic != OutReceipts {
@@ -102,12 +102,12 @@ func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 			t.Fatalf("receipts of %q: %v", x.ChannelID, err)
 		}
 		for _, e := range x.Delivered {
-			told[fmt.Sprintf("%s %d", e.UserID, e.Seq)] = true
+			published[fmt.Sprintf("%s %d", e.UserID, e.Seq)] = true
 			want--
 		}
 	}
-	if want != 0 || len(told) != (members-1)*posts {
-		t.Errorf("%d different deliveries are told of %d, %d are missing or told twice", len(told), (members-1)*posts, want)
+	if want != 0 || len(published) != (members-1)*posts {
+		t.Errorf("%d different deliveries are told of %d, %d are missing or told twice", len(published), (members-1)*posts, want)
 	}
 }
 
@@ -115,29 +115,29 @@ func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 // one batch nothing is left, and everything of the others is.
 func TestReceiptsOfManyErasedUsersGoTogether(t *testing.T) {
 	const members, posts = 150, 20
-	room := newReceiptsRoom(t, members)
+	fixture := newReceiptsFixture(t, members)
 	for n := range posts {
-		room.post(n)
+		fixture.post(n)
 	}
 	for user := 1; user < members; user++ {
-		room.read(user, uint32(1+user%posts))
-		room.read(user, posts)
+		fixture.read(user, uint32(1+user%posts))
+		fixture.read(user, posts)
 	}
-	mustCut(t, room.p)
-	before, _ := room.stored()
+	mustCut(t, fixture.p)
+	before, _ := fixture.stored()
 	erased := 0
 	for user := 1; user < members; user += 3 {
-		room.erase(user)
+		fixture.erase(user)
 		erased++
 	}
-	mustCut(t, room.p)
-	v, _ := room.p.Receipts("room", "m00000", 0, members)
+	mustCut(t, fixture.p)
+	v, _ := fixture.p.Receipts("room", "m00000", 0, members)
 	for _, r := range v.List {
 		if !r.Read || r.ReadAt == 0 {
 			t.Errorf("of %s: %+v", r.UserID, r)
 		}
 	}
-	after, _ := room.stored()
+	after, _ := fixture.stored()
 	if want := members - 1 - erased; len(v.List) != want || after >= before || after < want {
 		t.Errorf("%d recipients, want %d; %d entries are stored, %d before %d users were erased", len(v.List), want, after, before, erased)
 	}

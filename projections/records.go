@@ -63,10 +63,10 @@ func (p *Partition) decodeChannel(c *state.Channel, b []byte) error {
 	if c.Flags&state.ChannelUpdated != 0 {
 		x := p.rules.EnsureExtra(c)
 		x.Archived, x.Labels = r.Byte() != 0, records.ReadLabels(&r)
-		p.rules.SaidPairs++
+		p.rules.Customized++
 	}
 	if c.Flags&state.ChannelNewFormat != 0 {
-		p.rules.SaidPairs++
+		p.rules.Customized++
 	}
 	if c.HeadSeq == 0 || r.Err != nil {
 		return r.Done()

@@ -19,12 +19,12 @@ import (
 
 // fullAt is a disk that is full from a given operation on, until space is made.
 type fullAt struct {
-	at   int64
-	ops  atomic.Int64
-	room atomic.Bool
+	at       int64
+	ops      atomic.Int64
+	hasSpace atomic.Bool
 }
 
-func (d *fullAt) full(string) bool { return d.ops.Add(1)-1 >= d.at && !d.room.Load() }
+func (d *fullAt) full(string) bool { return d.ops.Add(1)-1 >= d.at && !d.hasSpace.Load() }
 
 // TestDiskFullAtEveryWrite is recipe R8 below the processor: at each single write of a run the disk
 // becomes full. The write waits; meanwhile, whatever locks of Pebble it holds, everything in the
@@ -50,13 +50,13 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if full.room.Load() {
+			if full.hasSpace.Load() {
 				return true // another that waited
 			}
 			waits++
 			p := open.Load()
 			if p == nil { // it is being opened
-				full.room.Store(true)
+				full.hasSpace.Store(true)
 				return true
 			}
 			if p.Full() == nil {
@@ -87,7 +87,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 			case <-time.After(2 * time.Minute):
 				panic("reads wait for the full disk") // with the stacks of all goroutines
 			}
-			full.room.Store(true)
+			full.hasSpace.Store(true)
 			return true
 		}
 		p, err := Open("store", testIdentity(), o)

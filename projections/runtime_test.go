@@ -23,7 +23,7 @@ func TestPropertyRuntime(t *testing.T) {
 		p := open(t, fs, c.Settings)
 		defer func() { closePartition(t, p) }()
 		m := model.New(c.Settings)
-		told := newTold()
+		output := newPublished()
 		order := interleaving(t, &c.Log, "order")
 		published := 0
 		var written *projections.Cut // on its way, nil if none is
@@ -41,13 +41,13 @@ func TestPropertyRuntime(t *testing.T) {
 			order[i].AddTo(m)
 			at := fmt.Sprintf("after %d records", i+1)
 			full := func() {
-				told.drain(t, p, m, at, false)
-				told.check(t, m, at)
+				output.drain(t, p, m, at, false)
+				output.check(t, m, at)
 				published = i + 1
 			}
 			switch rapid.SampledFrom([]string{"", "", "part", "part", "part", "full", "cut", "cut", "write", "kill"}).Draw(t, "then") {
 			case "part":
-				told.part(t, p, m, at, rapid.Bool().Draw(t, "records"))
+				output.part(t, p, m, at, rapid.Bool().Draw(t, "records"))
 			case "full":
 				full()
 			case "cut":
@@ -73,8 +73,8 @@ func TestPropertyRuntime(t *testing.T) {
 			}
 		}
 		write()
-		told.drain(t, p, m, "at the end", false)
-		told.check(t, m, "at the end")
+		output.drain(t, p, m, "at the end", false)
+		output.check(t, m, "at the end")
 		cut(t, p)
 		if a, b := dump(t, p), through; a != b {
 			t.Fatalf("the bytes differ:\n%s\nof one that ran through:\n%s", a, b)

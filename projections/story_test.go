@@ -21,7 +21,7 @@ type golden struct {
 	settings projections.Settings
 	parser   script.Parser
 	log      script.Log
-	told     []script.Record // in the order of the file
+	records  []script.Record // in the order of the file
 	model    *model.Model
 	fs       *vfs.MemFS
 	live     *projections.Partition
@@ -49,7 +49,7 @@ func (g *golden) fold(line string) error {
 	}
 	for _, r := range records {
 		r = g.log.Add(r)
-		g.told = append(g.told, r)
+		g.records = append(g.records, r)
 		r.AddTo(g.model)
 		r.Fold(g.live)
 		g.live.Drain(&g.deltas, true)
@@ -97,8 +97,8 @@ func (g *golden) reopen(t rapid.TB) {
 	g.live = open(t, g.fs, g.settings)
 	pos := g.live.Position()
 	var again projections.Deltas
-	for i := range g.told {
-		if r := &g.told[i]; r.Offset >= pos[r.Input] {
+	for i := range g.records {
+		if r := &g.records[i]; r.Offset >= pos[r.Input] {
 			r.Fold(g.live)
 		}
 	}

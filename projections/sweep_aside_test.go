@@ -116,9 +116,9 @@ func sweptAnew(s *Sweep, p *Partition) []string {
 // TestSweepOfAnotherStore: a list that was put aside has nothing of its partition: another store of
 // it is looked at from the start, and the closed one can be given back.
 func TestSweepOfAnotherStore(t *testing.T) {
-	room, other := newSweepRoom(t, 3, 200), newSweepRoom(t, 2, 300)
+	fixture, other := newSweepFixture(t, 3, 200), newSweepFixture(t, 2, 300)
 	s := &Sweep{UserID: "a", Inbox: true, Panel: true}
-	for !s.Step(room.p) {
+	for !s.Step(fixture.p) {
 	}
 	version := s.Version()
 	if s.Aside() == 0 || !s.IsAside() {
@@ -133,18 +133,18 @@ func TestSweepOfAnotherStore(t *testing.T) {
 
 // TestSweepThatChangedALotIsFreed: outdated entries do not accumulate in a list.
 func TestSweepThatChangedALotIsFreed(t *testing.T) {
-	room := newSweepRoom(t, 3, 200)
+	fixture := newSweepFixture(t, 3, 200)
 	s := &Sweep{UserID: "a", Panel: true}
 	asides := 0
 	for n := range 10 {
-		for !s.Step(room.p) {
+		for !s.Step(fixture.p) {
 		}
 		if s.Aside() == 0 {
 			break
 		}
 		asides++
 		for c := range 3 {
-			room.say([]string{"c00000", "c00001", "c00002"}[c], 1000+n, "")
+			fixture.post([]string{"c00000", "c00001", "c00002"}[c], 1000+n, "")
 		}
 	}
 	if asides == 0 || asides > 3 {
@@ -155,7 +155,7 @@ func TestSweepThatChangedALotIsFreed(t *testing.T) {
 // TestSweepPutAsideFits: a list that is put aside takes memory for its contents, not for the memory
 // in which it was made, which may have been a large user's. Comparing it takes no more.
 func TestSweepPutAsideFits(t *testing.T) {
-	much, little := newSweepRoom(t, 1, 4_000), newSweepRoom(t, 3, 100)
+	much, little := newSweepFixture(t, 1, 4_000), newSweepFixture(t, 3, 100)
 	large := &Sweep{UserID: "a", Inbox: true, Panel: true}
 	for !large.Step(much.p) {
 	}
@@ -176,37 +176,37 @@ func TestSweepPutAsideFits(t *testing.T) {
 // TestVersionOfASweep: the version stays if the list stays, and changes with every change of the
 // list, including removals and changes by time alone.
 func TestVersionOfASweep(t *testing.T) {
-	leave := func(id string) func(*sweepRoom) {
-		return func(r *sweepRoom) {
+	leave := func(id string) func(*sweepFixture) {
+		return func(r *sweepFixture) {
 			r.message(events.Message{Kind: events.KindMembersLeft, ChannelID: []byte(id), IDs: [][]byte{[]byte("a")}})
 		}
 	}
-	elsewhere := func(r *sweepRoom) {
+	elsewhere := func(r *sweepFixture) {
 		r.message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("other"), IDs: [][]byte{[]byte("b")}})
 	}
 	for _, of := range []struct {
 		name   string
-		change func(*sweepRoom)
+		change func(*sweepFixture)
 		same   bool
 	}{
-		{"nothing", func(*sweepRoom) {}, true},
+		{"nothing", func(*sweepFixture) {}, true},
 		{"another channel", elsewhere, true},
 		{"the first is left", leave("c00000"), false},
 		{"one in the middle is left", leave("c00001"), false},
 		{"the last is left", leave("c00002"), false},
-		{"a message", func(r *sweepRoom) { r.say("c00001", 1000, "") }, false},
-		{"threads are not listed any more", func(r *sweepRoom) { r.now += rules.ThreadListedFor; elsewhere(r) }, false},
+		{"a message", func(r *sweepFixture) { r.post("c00001", 1000, "") }, false},
+		{"threads are not listed any more", func(r *sweepFixture) { r.now += rules.ThreadListedFor; elsewhere(r) }, false},
 	} {
-		room := newSweepRoom(t, 3, 200)
+		fixture := newSweepFixture(t, 3, 200)
 		s := &Sweep{UserID: "a", Inbox: true, Panel: true}
-		for !s.Step(room.p) {
+		for !s.Step(fixture.p) {
 		}
 		before, version := swept(s), s.Version()
 		if s.Aside() == 0 {
 			t.Fatal("a list that stands is not put aside")
 		}
-		of.change(room)
-		for !s.Step(room.p) {
+		of.change(fixture)
+		for !s.Step(fixture.p) {
 		}
 		if same := s.Version() == version; same != of.same || same != slices.Equal(before, swept(s)) {
 			t.Errorf("%s: version %d after %d, the lists are equal: %t", of.name, s.Version(), version, slices.Equal(before, swept(s)))
@@ -219,23 +219,23 @@ func TestVersionOfASweep(t *testing.T) {
 // channels with such events again, and no others.
 func TestSweepOfWhatLapses(t *testing.T) {
 	for name, waits := range map[string]bool{"nothing is held": false, "a mark waits for its head": true} {
-		room := newSweepRoom(t, 2, 0)
-		room.say("c00000", 1, "")
+		fixture := newSweepFixture(t, 2, 0)
+		fixture.post("c00000", 1, "")
 		if waits {
-			room.p.rules.FoldRead(&events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c00000"), UserID: []byte("a"), OccurredAt: room.now,
-				MessageID: []byte("m00001"), HeadMessageID: []byte("nobody")}, 0, room.now)
+			fixture.p.rules.FoldRead(&events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c00000"), UserID: []byte("a"), OccurredAt: fixture.now,
+				MessageID: []byte("m00001"), HeadMessageID: []byte("nobody")}, 0, fixture.now)
 		}
 		s := &Sweep{UserID: "a", Inbox: true, Panel: true}
-		for !s.Step(room.p) {
+		for !s.Step(fixture.p) {
 		}
-		room.now += 2 * pending.LapseAfter
+		fixture.now += 2 * pending.LapseAfter
 		for n, want := range []bool{waits, false} { // the first of them sees that it has lapsed
-			room.message(events.Message{Kind: events.KindMembersJoined, ChannelID: fmt.Appendf(nil, "other%d", n), IDs: [][]byte{[]byte("b")}})
-			s.Step(room.p)
+			fixture.message(events.Message{Kind: events.KindMembersJoined, ChannelID: fmt.Appendf(nil, "other%d", n), IDs: [][]byte{[]byte("b")}})
+			s.Step(fixture.p)
 			if (s.Looks > 0) != want {
 				t.Errorf("%s: Step %d looked at %d", name, n, s.Looks)
 			}
-			if got, want := swept(s), lists(room.p, "a"); !slices.Equal(got, want) {
+			if got, want := swept(s), lists(fixture.p, "a"); !slices.Equal(got, want) {
 				t.Errorf("%s: %q, want %q", name, got, want)
 			}
 		}

@@ -178,15 +178,15 @@ func TestThreadsOfAChannel(t *testing.T) {
 	}
 }
 
-// sweepRoom is a partition in which b talks to a.
-type sweepRoom struct {
+// sweepFixture is a partition in which b talks to a.
+type sweepFixture struct {
 	p      *Partition
 	now, m int64
 }
 
-// newSweepRoom makes channels, and in each of them threads that a follows.
-func newSweepRoom(t *testing.T, channels, threads int) *sweepRoom {
-	r := &sweepRoom{p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
+// newSweepFixture makes channels, and in each of them threads that a follows.
+func newSweepFixture(t *testing.T, channels, threads int) *sweepFixture {
+	r := &sweepFixture{p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
 	t.Cleanup(func() {
 		if err := r.p.Close(); err != nil {
 			t.Error(err)
@@ -196,21 +196,21 @@ func newSweepRoom(t *testing.T, channels, threads int) *sweepRoom {
 		id := fmt.Sprintf("c%05d", i)
 		r.message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte(id), IDs: [][]byte{[]byte("a"), []byte("b")}})
 		for n := range threads {
-			r.say(id, 2*n, "")
-			r.say(id, 2*n+1, fmt.Sprintf("m%05d", 2*n))
+			r.post(id, 2*n, "")
+			r.post(id, 2*n+1, fmt.Sprintf("m%05d", 2*n))
 		}
 	}
 	return r
 }
 
-func (r *sweepRoom) message(e events.Message) {
+func (r *sweepFixture) message(e events.Message) {
 	r.now++
 	e.OccurredAt = r.now
 	r.p.rules.FoldMessage(&e, r.m, r.now)
 	r.m++
 }
 
-func (r *sweepRoom) say(channel string, n int, thread string) {
+func (r *sweepFixture) post(channel string, n int, thread string) {
 	r.message(events.Message{Kind: events.KindMessagePosted, ChannelID: []byte(channel), MessageID: fmt.Appendf(nil, "m%05d", n),
 		SenderID: []byte("b"), ThreadID: []byte(thread), IDs: [][]byte{[]byte("a")}})
 }
@@ -226,23 +226,23 @@ func count(s *Sweep) (threads, channels int) {
 // changed is all that is looked at again.
 func TestSweepLetsGo(t *testing.T) {
 	const many = 4 * views.SweepLooks
-	room := newSweepRoom(t, 0, 0)
-	p, message, say := room.p, room.message, room.say
+	fixture := newSweepFixture(t, 0, 0)
+	p, message, postIn := fixture.p, fixture.message, fixture.post
 	both := [][]byte{[]byte("a"), []byte("b")}
 	for i := range many {
 		id := fmt.Sprintf("c%05d", i)
 		message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte(id), IDs: both})
-		say(id, 0, "")
+		postIn(id, 0, "")
 		if i%10 == 0 { // the newest that counts is not in memory
 			for n := range 2 * history.BlockLen {
-				say(id, n+1, "m00000")
+				postIn(id, n+1, "m00000")
 			}
 		}
 	}
 	message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("threads"), IDs: both})
 	for n := range many {
-		say("threads", 2*n, "")
-		say("threads", 2*n+1, fmt.Sprintf("m%05d", 2*n))
+		postIn("threads", 2*n, "")
+		postIn("threads", 2*n+1, fmt.Sprintf("m%05d", 2*n))
 	}
 	mustCut(t, p)
 	for _, s := range []*Sweep{{UserID: "a", Inbox: true, Panel: true}, {UserID: "a", Panel: true}} {
@@ -268,7 +268,7 @@ func TestSweepLetsGo(t *testing.T) {
 			if reads > 1 {
 				t.Errorf("%d records of the store are read", reads)
 			}
-			say("c00003", 1000, "")
+			postIn("c00003", 1000, "")
 		}
 		p.onRead = nil
 	}
@@ -278,15 +278,15 @@ func TestSweepLetsGo(t *testing.T) {
 // have to assist the garbage collector while the fold waits. So all memory is allocated before the
 // lock is taken, however much there is to find.
 func TestSweepAllocatesNothingUnderTheLock(t *testing.T) {
-	room := newSweepRoom(t, 300, 30)
+	fixture := newSweepFixture(t, 300, 30)
 	for _, s := range []*Sweep{{Inbox: true, Panel: true}, {Panel: true}, {Inbox: true}} {
 		s.UserID = "a"
 		holds, bytes := 0, uint64(0)
 		for done := false; !done; holds++ {
-			s.Room()
-			bytes += allocated(func() { done = s.Step(room.p) })
+			s.Grow()
+			bytes += allocated(func() { done = s.Step(fixture.p) })
 			if holds == 2 { // changes must be evaluated again
-				room.say("c00003", 100_000, "")
+				fixture.post("c00003", 100_000, "")
 			}
 		}
 		if threads, channels := count(s); channels != 300 || s.Panel && threads != 300*30 {

@@ -45,7 +45,7 @@ func BenchmarkUnderLock(b *testing.B) {
 				s.receipts(b, fmt.Sprintf("%s, page 1000%s", at.name, name), "crowd", at.n, 1000)
 			}
 			s.time(b, "readers, page 1000"+name, func() func() {
-				w, ok := s.p.BeginReaders("crowd", 0, NewReadersRoom(1000))
+				w, ok := s.p.BeginReaders("crowd", 0, NewReadersMemory(1000))
 				if !ok {
 					b.Fatal("no such channel")
 				}
@@ -210,11 +210,11 @@ func (s *largeStore) time(b *testing.B, name string, begin func() (end func())) 
 		for b.Loop() {
 			began := threadTime(b)
 			end := begin()
-			held := threadTime(b)
+			underLock := threadTime(b)
 			if end != nil {
 				end()
 			}
-			locked, longest, after = locked+held-began, max(longest, held-began), after+threadTime(b)-held
+			locked, longest, after = locked+underLock-began, max(longest, underLock-began), after+threadTime(b)-underLock
 		}
 		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 		b.ReportMetric(0, "ns/op")
@@ -245,14 +245,14 @@ func (s *largeStore) sweep(b *testing.B, name, user string, of Sweep, page int) 
 			list.UserID = user
 			began := threadTime(b)
 			var views *Views
-			var room ViewRoom
+			var memory ViewMemory
 			for done := false; !done; holds++ {
-				if list.Room(); holds > 0 {
-					room.Reserve(page, page)
+				if list.Grow(); holds > 0 {
+					memory.Reserve(page, page)
 				}
 				from := threadTime(b)
 				if done = list.Step(s.p); done {
-					views = s.p.BeginViewsIn(&room)
+					views = s.p.BeginViewsIn(&memory)
 					n, m := 0, 0
 					list.EachChannel(func(e *InboxEntry) {
 						if n++; list.Inbox && n <= page {
@@ -265,10 +265,10 @@ func (s *largeStore) sweep(b *testing.B, name, user string, of Sweep, page int) 
 						}
 					})
 				}
-				held := threadTime(b) - from
-				longest = max(longest, held)
+				locked := threadTime(b) - from
+				longest = max(longest, locked)
 				if done {
-					last += held
+					last += locked
 				}
 			}
 			if err := views.End(context.Background()); err != nil || len(views.Wanted) == 0 {
@@ -288,7 +288,7 @@ func (s *largeStore) sweep(b *testing.B, name, user string, of Sweep, page int) 
 
 func (s *largeStore) receipts(b *testing.B, name, channel string, message, page int) {
 	s.time(b, "receipts, "+name, func() func() {
-		w, ok := s.p.BeginReceipts(channel, fmt.Sprintf("m%07d", message), 0, NewReceiptsRoom(page))
+		w, ok := s.p.BeginReceipts(channel, fmt.Sprintf("m%07d", message), 0, NewReceiptsMemory(page))
 		if !ok {
 			b.Fatal("no such message")
 		}

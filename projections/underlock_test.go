@@ -29,23 +29,23 @@ func allocated(f func()) uint64 {
 // and cut before it ends.
 func TestReadersUnderTheLock(t *testing.T) {
 	const members, messages = 2_000, 400
-	room := newReceiptsRoom(t, members)
+	fixture := newReceiptsFixture(t, members)
 	for n := range messages {
-		room.post(n)
+		fixture.post(n)
 	}
 	for u := 1; u < members; u++ {
 		if u%3 > 0 {
-			room.read(u, uint32(1+u%messages))
+			fixture.read(u, uint32(1+u%messages))
 		}
 	}
-	mustCut(t, room.p)
+	mustCut(t, fixture.p)
 	const limit = 1_000
 	begin := func() (w *ReadersWalk, bytes uint64) {
-		memory := NewReadersRoom(limit)
+		memory := NewReadersMemory(limit)
 		looks := 0
-		room.p.onRead = func() { looks++ }
-		bytes = allocated(func() { w, _ = room.p.BeginReaders("room", 0, memory) })
-		room.p.onRead = nil
+		fixture.p.onRead = func() { looks++ }
+		bytes = allocated(func() { w, _ = fixture.p.BeginReaders("room", 0, memory) })
+		fixture.p.onRead = nil
 		if w == nil || looks > 0 {
 			t.Errorf("%v: %d looks at the store", w, looks)
 		}
@@ -62,9 +62,9 @@ func TestReadersUnderTheLock(t *testing.T) {
 	if bytes > 32<<10 {
 		t.Errorf("%d bytes allocated under the lock", bytes)
 	}
-	room.read(1, messages)
-	room.post(messages)
-	mustCut(t, room.p)
+	fixture.read(1, messages)
+	fixture.post(messages)
+	mustCut(t, fixture.p)
 	v, err := w.End(context.Background())
 	if err != nil || len(v.List) != limit || v.Next != limit {
 		t.Fatalf("%d readers, next %d, %v", len(v.List), v.Next, err)
@@ -87,20 +87,20 @@ func TestReadersUnderTheLock(t *testing.T) {
 // without allocating, however large the channel is, but for the first question about the largest.
 func TestReceiptsUnderTheLock(t *testing.T) {
 	const members, limit = 20_000, 1_000
-	room := newReceiptsRoom(t, members)
-	room.post(0)
+	fixture := newReceiptsFixture(t, members)
+	fixture.post(0)
 	for u := 1; u < members; u += 3 {
-		room.read(u, 1)
+		fixture.read(u, 1)
 	}
-	mustCut(t, room.p)
+	mustCut(t, fixture.p)
 	bytes := uint64(math.MaxUint64)
 	for range 5 {
-		memory := NewReceiptsRoom(limit)
+		memory := NewReceiptsMemory(limit)
 		looks := 0
-		room.p.onRead = func() { looks++ }
+		fixture.p.onRead = func() { looks++ }
 		var w *ReceiptsWalk
-		bytes = min(bytes, allocated(func() { w, _ = room.p.BeginReceipts("room", "m00000", 0, memory) }))
-		room.p.onRead = nil
+		bytes = min(bytes, allocated(func() { w, _ = fixture.p.BeginReceipts("room", "m00000", 0, memory) }))
+		fixture.p.onRead = nil
 		if w == nil || looks > 0 {
 			t.Errorf("%v: %d looks at the store", w, looks)
 		}
@@ -123,13 +123,13 @@ func TestReceiptsUnderTheLock(t *testing.T) {
 // and its allocations do not grow with the channels.
 func TestUserPage(t *testing.T) {
 	const channels = 3_000
-	room := newSweepRoom(t, 0, 0)
+	fixture := newSweepFixture(t, 0, 0)
 	for i := range channels {
 		id := fmt.Appendf(nil, "c%05d", i*7919%channels)
-		room.message(events.Message{Kind: events.KindMembersJoined, ChannelID: id, IDs: [][]byte{[]byte("a")}})
+		fixture.message(events.Message{Kind: events.KindMembersJoined, ChannelID: id, IDs: [][]byte{[]byte("a")}})
 	}
 	var all []string
-	if err := room.p.UserRows("a", func(r *UserRow) bool {
+	if err := fixture.p.UserRows("a", func(r *UserRow) bool {
 		all = append(all, string(r.ChannelID))
 		return true
 	}); err != nil {
@@ -141,7 +141,7 @@ func TestUserPage(t *testing.T) {
 		after := ""
 		for pages := 0; len(got) < len(all) && pages < 60; pages++ {
 			page := NewUserPage(after, limit)
-			if n := allocated(func() { _ = page.Fill(room.p, "a") }); n > 32<<10 {
+			if n := allocated(func() { _ = page.Fill(fixture.p, "a") }); n > 32<<10 {
 				t.Errorf("%d bytes are allocated under the lock for a page of %d", n, limit)
 			}
 			slices.SortFunc(page.Rows, func(a, b UserRow) int { return bytes.Compare(a.ChannelID, b.ChannelID) })

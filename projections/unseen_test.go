@@ -65,14 +65,14 @@ func TestUnseenIsTakenBack(t *testing.T) {
 			parse := parser(t, m)
 			committed, rest := parse(c.committed), parse(c.rest)
 			for _, stored := range []bool{false, true} {
-				kept, before, now := newTold(), newTold(), newTold()
+				kept, before, now := newPublished(), newPublished(), newPublished()
 				p := owner(t, s, m, committed, kept, stored)
 				for _, i := range c.before {
 					rest[i].Fold(p)
 					before.drain(t, p, m, "the owner before", false)
 				}
 				closePartition(t, p)
-				p = owner(t, s, m, committed, newTold(), stored)
+				p = owner(t, s, m, committed, newPublished(), stored)
 				for _, i := range c.now {
 					rest[i].Fold(p)
 				}
@@ -117,7 +117,7 @@ func TestFarewellsGoOn(t *testing.T) {
 	committed := parse("a, b join\nb posts m1\nb posts r1 in thread m1 @a\nb posts m2\na gets m1\na gets m2\na follows m1\ndelete the channel")
 	rest := parse("a reads up to m2\na reads up to r1 in thread m1")
 	for _, stored := range []bool{false, true} {
-		before, now := newTold(), newTold()
+		before, now := newPublished(), newPublished()
 		p := owner(t, s, m, committed, before, stored)
 		fold(p, rest)
 		now.drain(t, p, m, "after the deletion", false)
@@ -142,12 +142,12 @@ func TestFarewellsOfTwoOwners(t *testing.T) {
 	committed := parse("a, b join\nb posts m1\nb posts r1 in thread m1 @a\na follows m1\nb gets m1\ndelete the channel")
 	first := parse("a reads up to m1\na reads up to r1 in thread m1")
 	then := parse("a reads up to m1\na reads up to r1 in thread m1")
-	was, now := newTold(), newTold()
-	p := owner(t, s, m, committed, newTold(), true)
+	was, now := newPublished(), newPublished()
+	p := owner(t, s, m, committed, newPublished(), true)
 	fold(p, first)
 	was.drain(t, p, m, "the first owner", false)
 	closePartition(t, p)
-	p = owner(t, s, m, committed, newTold(), false)
+	p = owner(t, s, m, committed, newPublished(), false)
 	defer closePartition(t, p)
 	fold(p, first)
 	fold(p, then)
@@ -164,7 +164,7 @@ func TestFarewellsOfTwoOwners(t *testing.T) {
 
 // owner is a partition that has folded and published the committed records. If stored, it is opened
 // from its store afterwards.
-func owner(t rapid.TB, s projections.Settings, m *model.Model, committed []script.Record, kept *told, stored bool) *projections.Partition {
+func owner(t rapid.TB, s projections.Settings, m *model.Model, committed []script.Record, kept *published, stored bool) *projections.Partition {
 	t.Helper()
 	fs := vfs.NewMem()
 	p := open(t, fs, s)

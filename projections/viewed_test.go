@@ -19,7 +19,7 @@ func TestViewedFormats(t *testing.T) {
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob")
 	view := func(user string, ids ...string) {
-		f.saying("c", user, events.Read{Kind: events.KindMessagesViewed, IDs: idsOf(ids)})
+		f.setting("c", user, events.Read{Kind: events.KindMessagesViewed, IDs: idsOf(ids)})
 	}
 	view("ann", "m2")
 	if got := f.format(t); got != identity.NewestFormat || mustStored(t, p, "Cc\x00rann")[0] != 8 {
@@ -41,7 +41,7 @@ func TestViewedFormats(t *testing.T) {
 	if v, _ := p.Receipts("c", "m1", 1, 10); v.Viewed != 1 || len(v.List) != 0 {
 		t.Errorf("without who viewed on the page they are %+v", v)
 	}
-	f.saying("c", "ann", events.Read{Kind: events.KindUserErased})
+	f.setting("c", "ann", events.Read{Kind: events.KindUserErased})
 	view("ann", "m1") // in no list, for good
 	f.store(t)
 	if _, _, err := p.db.Get([]byte("Rc\x00\x00\x00\x00\x00\x00\x00\x00\x00")); err == nil {

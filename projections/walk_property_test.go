@@ -25,7 +25,7 @@ type begun struct {
 func beginReceipts(t *rapid.T, p *projections.Partition, channel, message string, from uint32, limit int) *begun {
 	what := fmt.Sprintf("Receipts(%s, %s, %d, %d)", channel, message, from, limit)
 	want, ok := p.Receipts(channel, message, from, limit)
-	w, begins := p.BeginReceipts(channel, message, from, projections.NewReceiptsRoom(limit))
+	w, begins := p.BeginReceipts(channel, message, from, projections.NewReceiptsMemory(limit))
 	if ok != begins {
 		t.Fatalf("%s: there %t, begun %t", what, ok, begins)
 	}

@@ -23,7 +23,7 @@ func BenchmarkWithThreads(b *testing.B) {
 	}
 	seq := uint32(2 * threads)
 	read := func() {
-		f.saying("c", "ann", events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: seq, WithThreads: true})
+		f.setting("c", "ann", events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: seq, WithThreads: true})
 	}
 	read()
 	p.Drain(nil, true)

@@ -15,11 +15,11 @@ import (
 
 // withThreads reads a channel and its threads up to a message.
 func (f *feed) withThreads(user, id string, private bool) {
-	f.saying("c", user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: []byte(id), WithThreads: true, Private: private})
+	f.setting("c", user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: []byte(id), WithThreads: true, Private: private})
 }
 
 func (f *feed) markInThread(user, thread, id string) {
-	f.saying("c", user, events.Read{Kind: events.KindMarkedUnread, ThreadID: []byte(thread), MessageID: []byte(id)})
+	f.setting("c", user, events.Read{Kind: events.KindMarkedUnread, ThreadID: []byte(thread), MessageID: []byte(id)})
 }
 
 // TestWithThreadsFormats pins the bytes of reads of a channel with its threads: one record for the
@@ -74,14 +74,14 @@ func TestWithThreadsFormats(t *testing.T) {
 	f.markInThread("ann", "m1", "later") // it waits
 	f.withThreads("ann", "r2", false)
 	f.store(t)
-	var held state.PairExtra
-	if err := records.DecodeUnsettled(&held, mustStored(t, p, "Cc\x00Wann\x00m1")); err != nil {
+	var extra state.PairExtra
+	if err := records.DecodeUnsettled(&extra, mustStored(t, p, "Cc\x00Wann\x00m1")); err != nil {
 		t.Fatal(err)
 	}
-	if list := held.Unsettled; len(list) != 2 || list[0].Kind != state.KindMark || list[1].Kind != state.KindWithThreads || list[1].Seq != 3 || list[1].Offset != 8 {
+	if list := extra.Unsettled; len(list) != 2 || list[0].Kind != state.KindMark || list[1].Kind != state.KindWithThreads || list[1].Seq != 3 || list[1].Offset != 8 {
 		t.Errorf("the thread holds %+v", list)
 	}
-	f.saying("c", "ann", events.Read{Kind: events.KindUserErased})
+	f.setting("c", "ann", events.Read{Kind: events.KindUserErased})
 	has(channel, "")
 	has(thread, "")
 }

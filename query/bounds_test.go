@@ -45,7 +45,7 @@ func TestABombOfEventsIsCheap(t *testing.T) {
 	for _, c := range []struct {
 		name, contentType string
 		body              []byte
-		says              string
+		message           string
 	}{
 		{"events", "application/proto", empty, "events has more than 1000 events"},
 		{"entries of one event", "application/proto", nested, "more than 524288 fields and list entries"},
@@ -53,14 +53,14 @@ func TestABombOfEventsIsCheap(t *testing.T) {
 		{"entries of one event in JSON", "application/json", jsonIDs, "more than 524288 fields and list entries"},
 	} {
 		for _, caller := range []struct {
-			name, token, says string
-			status            int
-			bytes             uint64
+			name, token, message string
+			status               int
+			bytes                uint64
 		}{
 			{"nobody", "", "no token", http.StatusUnauthorized, 4 << 20},
 			{"a forger", "e30.e30.e30", "the token is not valid", http.StatusUnauthorized, 4 << 20},
 			{"a user", authtest.Token(t, "ann", 1<<40), "the scope", http.StatusForbidden, 4 << 20},
-			{"a service", authtest.Service(t), c.says, http.StatusBadRequest, 80 << 20},
+			{"a service", authtest.Service(t), c.message, http.StatusBadRequest, 80 << 20},
 		} {
 			body := gzipped(t, c.body)
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/tidemark.ingest.v1.IngestService/Publish", bytes.NewReader(body))
@@ -78,8 +78,8 @@ func TestABombOfEventsIsCheap(t *testing.T) {
 			runtime.ReadMemStats(&after)
 			spent := after.TotalAlloc - before.TotalAlloc
 			t.Logf("%s of %s, %d bytes: %d in %d KiB", c.name, caller.name, len(body), status, spent>>10)
-			if status != caller.status || !strings.Contains(got, caller.says) {
-				t.Errorf("%s of %s: %d %.300s, want %d … %s", c.name, caller.name, status, got, caller.status, caller.says)
+			if status != caller.status || !strings.Contains(got, caller.message) {
+				t.Errorf("%s of %s: %d %.300s, want %d … %s", c.name, caller.name, status, got, caller.status, caller.message)
 			}
 			if spent > caller.bytes {
 				t.Errorf("%s of %s: %d KiB were allocated, want at most %d", c.name, caller.name, spent>>10, caller.bytes>>10)

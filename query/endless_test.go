@@ -112,7 +112,7 @@ func TestHundredsOfDeaths(t *testing.T) {
 		sync.Mutex
 		answers, refusals int
 	}
-	said := func(err error, wrong string) {
+	expect := func(err error, wrong string) {
 		tally.Lock()
 		defer tally.Unlock()
 		switch code := connect.CodeOf(err); {
@@ -136,7 +136,7 @@ func TestHundredsOfDeaths(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				wrong, err := f(ctx)
-				said(err, wrong)
+				expect(err, wrong)
 			})
 		}
 		channel := channels[r.IntN(partitions)]

@@ -47,7 +47,7 @@ func TestFrontDoor(t *testing.T) {
 	for _, c := range []struct {
 		name, method, path, contentType, body string
 		status                                int
-		code, says                            string
+		code, message                         string
 	}{
 		{"an unknown method", "POST", "/tidemark.query.v1.QueryService/GetUnreads", "application/json", "{}",
 			404, "unimplemented", `there is no method "/tidemark.query.v1.QueryService/GetUnreads" here; there are /tidemark`},
@@ -97,8 +97,8 @@ func TestFrontDoor(t *testing.T) {
 			if err := json.Unmarshal(body, &got); err != nil {
 				t.Fatalf("%d with no JSON: %q", res.StatusCode, body)
 			}
-			if res.StatusCode != c.status || got.Code != c.code || !strings.Contains(got.Message, c.says) {
-				t.Errorf("got %d %s\nwant %d %s … %s", res.StatusCode, body, c.status, c.code, c.says)
+			if res.StatusCode != c.status || got.Code != c.code || !strings.Contains(got.Message, c.message) {
+				t.Errorf("got %d %s\nwant %d %s … %s", res.StatusCode, body, c.status, c.code, c.message)
 			}
 			if strings.Contains(strings.TrimSpace(got.Message), "\n") {
 				t.Errorf("more than a sentence: %q", got.Message)

@@ -44,7 +44,7 @@ func (s *service) GetInbox(ctx context.Context, req *connect.Request[queryv1.Get
 		}
 		res, err := s.localInbox(ctx, ps, l.after, w)
 		if err == nil {
-			w.Room.Free()
+			w.Memory.Free()
 		}
 		return res, err
 	}

@@ -138,9 +138,9 @@ func TestPublishRefusesTheWholeCall(t *testing.T) {
 	broker, producer := newBroker(t)
 	client, _ := newIngestServer(t, producer)
 	for _, c := range []struct {
-		name   string
-		events []*ingestv1.Event
-		says   string
+		name    string
+		events  []*ingestv1.Event
+		message string
 	}{
 		{"nothing", nil, "events is empty"},
 		{"too many", slices.Repeat([]*ingestv1.Event{posted("c", "m")}, 1001), "events has more than 1000 events, which is the limit"},
@@ -157,8 +157,8 @@ func TestPublishRefusesTheWholeCall(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := client.Publish(t.Context(), connect.NewRequest(&ingestv1.PublishRequest{Events: c.events}))
-			if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("got %v, want invalid_argument … %s", err, c.says)
+			if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), c.message) {
+				t.Errorf("got %v, want invalid_argument … %s", err, c.message)
 			}
 		})
 	}
@@ -191,9 +191,9 @@ func TestPublishSaysWhatFailed(t *testing.T) {
 		return res, nil, true
 	})
 	for _, c := range []struct {
-		fails *kerr.Error
-		code  connect.Code
-		says  string
+		fails   *kerr.Error
+		code    connect.Code
+		message string
 	}{
 		{kerr.TopicAuthorizationFailed, connect.CodeUnavailable, "2 of 2 events were not acknowledged, the first is events[0] to chat.messages"},
 		{kerr.MessageTooLarge, connect.CodeInvalidArgument, "max.message.bytes"},
@@ -202,8 +202,8 @@ func TestPublishSaysWhatFailed(t *testing.T) {
 		_, err := client.Publish(t.Context(), connect.NewRequest(&ingestv1.PublishRequest{
 			Events: []*ingestv1.Event{posted("c", "m1"), posted("c", "m2")},
 		}))
-		if connect.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: got %v, want %v … %s", c.fails, err, c.code, c.says)
+		if connect.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%v: got %v, want %v … %s", c.fails, err, c.code, c.message)
 		}
 	}
 }

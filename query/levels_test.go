@@ -38,9 +38,9 @@ func texts(list []string) (out [][]byte) {
 	return out
 }
 
-// said are channels of ann with two unread messages each, one of them a mention, and a thread with
-// one unread reply; and the settings of them. She follows the threads by their roots.
-func said(c *cluster) {
+// setLevels are channels of ann with two unread messages each, one of them a mention, and a thread
+// with one unread reply; and the settings of them. She follows the threads by their roots.
+func setLevels(c *cluster) {
 	for _, ch := range []string{"plain", "mentions", "none", "timed", "archived", "labelled"} {
 		c.join(ch, "ann", "bob")
 		c.post(ch, "root", "ann")
@@ -69,7 +69,7 @@ func inboxIDs(cs []*queryv1.ChannelUnread) (out []string) {
 // Totals, labels and lists by the settings are the same on any node, at one time.
 func TestWhatWasSaidInTotals(t *testing.T) {
 	c := newCluster(t, 8, 3)
-	said(c)
+	setLevels(c)
 	part := func(channels, threads, badge uint32) *queryv1.Totals {
 		return &queryv1.Totals{
 			Unread: 2 * channels, Mentions: channels, UnreadChannels: channels, ThreadUnread: threads, UnreadThreads: threads,
@@ -148,7 +148,7 @@ func (n *node) inboxOf(t *testing.T, channel string, at time.Time) *queryv1.Chan
 // The pages of a label's list are of that label.
 func TestPagesOfALabel(t *testing.T) {
 	c := newCluster(t, 4, 2)
-	said(c)
+	setLevels(c)
 	c.label("plain", "ann", "mine")
 	page := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", Label: "mine", PageSize: 1})
 	next := c.nodes[1].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", Label: "mine", PageSize: 1, PageToken: page.NextPageToken})
@@ -207,7 +207,7 @@ func watchTheEndOfALevel(t *testing.T) time.Duration {
 // A watch reports the labels and the archiving of a channel, which no delta has.
 func TestWatchTellsWhatIsSaid(t *testing.T) {
 	c := newCluster(t, 4, 2)
-	said(c)
+	setLevels(c)
 	w := c.nodes[0].watch(t, t.Context(), "ann")
 	snap := w.next().GetSnapshot()
 	if len(snap.Channels) != 6 {

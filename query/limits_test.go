@@ -45,11 +45,11 @@ func refusals(t testing.TB, r *prometheus.Registry) map[string]float64 {
 
 // wantLimit fails unless err is a temporary refusal that states its duration, in a header and as
 // RetryInfo.
-func wantLimit(t testing.TB, what string, err error, code connect.Code, says string) {
+func wantLimit(t testing.TB, what string, err error, code connect.Code, text string) {
 	t.Helper()
 	var ce *connect.Error
-	if !errors.As(err, &ce) || ce.Code() != code || !strings.Contains(ce.Message(), says) {
-		t.Errorf("%s: %v, want %s … %s", what, err, code, says)
+	if !errors.As(err, &ce) || ce.Code() != code || !strings.Contains(ce.Message(), text) {
+		t.Errorf("%s: %v, want %s … %s", what, err, code, text)
 		return
 	}
 	if ce.Meta().Get("Retry-After") == "" {

@@ -94,8 +94,8 @@ func TestPanicEndsTheCall(t *testing.T) {
 			if connect.CodeOf(err) != connect.CodeInternal || strings.Contains(err.Error(), secret) {
 				t.Errorf("%d nodes, %s with a bug: %v, want internal and nothing of the bug", nodes, name, err)
 			}
-			if said := log.String(); !strings.Contains(said, secret) || !strings.Contains(said, "panic_test.go") {
-				t.Errorf("%d nodes, %s with a bug: the log has not where it is: %s", nodes, name, said)
+			if text := log.String(); !strings.Contains(text, secret) || !strings.Contains(text, "panic_test.go") {
+				t.Errorf("%d nodes, %s with a bug: the log has not where it is: %s", nodes, name, text)
 			}
 			broken.Store(false)
 			if err := call(t.Context()); err != nil {

@@ -26,11 +26,11 @@ func (s *service) GetReaders(ctx context.Context, req *connect.Request[queryv1.G
 	if err != nil {
 		return nil, err
 	}
-	room := projections.NewReadersRoom(page.size)
+	memory := projections.NewReadersMemory(page.size)
 	res, err := routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.GetReadersResponse] {
 		defer p.TimeHold("GetReaders")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
-		w, ok := p.BeginReaders(m.ChannelId, page.from, room)
+		w, ok := p.BeginReaders(m.ChannelId, page.from, memory)
 		if !ok {
 			return nil
 		}
@@ -62,12 +62,12 @@ func (s *service) GetReceipts(ctx context.Context, req *connect.Request[queryv1.
 	if err != nil {
 		return nil, err
 	}
-	room := projections.NewReceiptsRoom(page.size)
+	memory := projections.NewReceiptsMemory(page.size)
 	there := false // whether the channel exists; then the message does not
 	res, err := routedInTwo(ctx, s, req, m.ChannelId, m.After, func(p *projections.Partition, number int32) rest[queryv1.GetReceiptsResponse] {
 		defer p.TimeHold("GetReceipts")()
 		asOf := s.topics.AsOf(nil, number, p.Position())
-		w, ok := p.BeginReceipts(m.ChannelId, m.MessageId, page.from, room)
+		w, ok := p.BeginReceipts(m.ChannelId, m.MessageId, page.from, memory)
 		if !ok {
 			_, there = p.Channel(m.ChannelId)
 			return nil

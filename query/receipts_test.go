@@ -183,10 +183,10 @@ func TestReceiptsAndReadersRefusals(t *testing.T) {
 	token := c.nodes[0].receipts(t, &queryv1.GetReceiptsRequest{ChannelId: "c", MessageId: "m1", PageSize: 1}).NextPageToken
 	readers := c.nodes[1].readers(t, &queryv1.GetReadersRequest{ChannelId: "c", PageSize: 1}).NextPageToken
 	for _, n := range c.nodes {
-		refused := func(what string, code connect.Code, says string, err error) {
+		refused := func(what string, code connect.Code, text string, err error) {
 			t.Helper()
-			if connect.CodeOf(err) != code || !strings.Contains(err.Error(), says) {
-				t.Errorf("node %d, %s: %v, want %v with %q", n.index, what, err, code, says)
+			if connect.CodeOf(err) != code || !strings.Contains(err.Error(), text) {
+				t.Errorf("node %d, %s: %v, want %v with %q", n.index, what, err, code, text)
 			}
 		}
 		ask := func(r *queryv1.GetReceiptsRequest) error {

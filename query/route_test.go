@@ -105,7 +105,7 @@ func (o ownerAt) Owner(context.Context, int32) (string, error) { return o.url, n
 func TestAnOwnerThatCannotBeReached(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	for name, c := range map[string]struct{ url, says string }{
+	for name, c := range map[string]struct{ url, message string }{
 		"not listening": {gone.URL, "the node that owns the data cannot be reached"},
 		"no URL":        {"", "its owner advertises no URL: set --advertise there"},
 		"a bad URL":     {"10.0.0.1:80", "the owner advertises no http or https URL: set --advertise there"},
@@ -117,8 +117,8 @@ func TestAnOwnerThatCannotBeReached(t *testing.T) {
 				"GetUnread": `{"user_id":"ann","channel_id":"c"}`, "GetInbox": `{"user_id":"ann"}`,
 			} {
 				status, got := n.callJSON(t, method, body)
-				if status != 503 || !strings.Contains(got, c.says) {
-					t.Errorf("%s: got %d %s, want %s", method, status, got, c.says)
+				if status != 503 || !strings.Contains(got, c.message) {
+					t.Errorf("%s: got %d %s, want %s", method, status, got, c.message)
 				}
 			}
 		})
@@ -133,16 +133,16 @@ func TestForwardedErrorsKeepTheirCode(t *testing.T) {
 		connect.CodeNotFound:        {UserId: "ann", ChannelId: channel},
 		connect.CodeInvalidArgument: {UserId: "", ChannelId: channel},
 	} {
-		var said [2]string
+		var bodies [2]string
 		for i, n := range c.nodes {
 			_, err := n.query.GetUnread(t.Context(), connect.NewRequest(req))
 			if connect.CodeOf(err) != code {
 				t.Errorf("node %d: got %v, want %v", i, err, code)
 			}
-			said[i] = fmt.Sprint(err)
+			bodies[i] = fmt.Sprint(err)
 		}
-		if said[0] != said[1] {
-			t.Errorf("the owner says %q, the other %q", said[1], said[0])
+		if bodies[0] != bodies[1] {
+			t.Errorf("the owner says %q, the other %q", bodies[1], bodies[0])
 		}
 	}
 }
@@ -158,9 +158,9 @@ func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	s := newService(Config{Node: n, Self: n.url}.withDefaults(), newMetrics(nil, slog.New(slog.DiscardHandler)))
 	const closing = "the store was closed before the answer was complete"
 	for _, x := range []struct {
-		name, says string
-		goes       func(cancel context.CancelFunc)
-		err        error
+		name, message string
+		goes          func(cancel context.CancelFunc)
+		err           error
 	}{
 		{"to another node", "", func(context.CancelFunc) { c.move(0, 1) }, projections.ErrClosing},
 		{"to nobody yet", "has no known owner right now", func(context.CancelFunc) { c.move(0, testMoving) }, projections.ErrClosing},
@@ -182,10 +182,10 @@ func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 		switch {
 		case ended != 1:
 			t.Errorf("%s: ended %d times", x.name, ended)
-		case x.says == "" && (err != nil || res.Msg.RecipientCount != 1):
+		case x.message == "" && (err != nil || res.Msg.RecipientCount != 1):
 			t.Errorf("%s: %v, %v", x.name, res, err)
-		case x.says != "" && (connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), x.says)):
-			t.Errorf("%s: %v, want unavailable with %q", x.name, err, x.says)
+		case x.message != "" && (connect.CodeOf(err) != connect.CodeUnavailable || !strings.Contains(err.Error(), x.message)):
+			t.Errorf("%s: %v, want unavailable with %q", x.name, err, x.message)
 		}
 	}
 }

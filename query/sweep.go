@@ -176,12 +176,12 @@ func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func(
 		if ctx.Err() != nil {
 			return fault.Unavailable("%s could not be read in time: %v", w.what, ctx.Err())
 		}
-		x.list.Room()
+		x.list.Grow()
 		w.Reserve(x.list)
 		err := s.read(x.partition, func(part *projections.Partition) {
 			defer part.TimeHold(w.call)()
 			if complete = x.list.Step(part); complete && chosen() {
-				x.views, x.at = part.BeginViewsIn(&w.Room), part.Position()
+				x.views, x.at = part.BeginViewsIn(&w.Memory), part.Position()
 				w.View(x.views)
 			}
 		})

@@ -79,7 +79,7 @@ func (s *service) localThreads(ctx context.Context, ps []int32, a position.After
 	if n := len(res.Threads); w.Threads.More && n > 0 {
 		res.NextPageToken = paging.Encode(paging.ThreadScope(page.user, page.anyAge), false, answer.ThreadKey(res.Threads[n-1]), s.now())
 	}
-	w.Room.Free()
+	w.Memory.Free()
 	return res, nil
 }
 

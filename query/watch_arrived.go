@@ -38,7 +38,7 @@ func (w *localWatch) arrive(ctx context.Context) error {
 		if _, err := w.s.sweep(ctx, []int32{p}, nil, list); err != nil {
 			return err
 		}
-		list.Room.Free()
+		list.Memory.Free()
 		if err := w.send(ctx, p, channels); err != nil {
 			return err
 		}

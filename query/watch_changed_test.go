@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// told has the channels and threads that a stream has sent, by id.
-type told struct {
+// received has the channels and threads that a stream has sent, by id.
+type received struct {
 	t        *testing.T
 	channels map[string]*queryv1.ChannelUnread
 	threads  map[string]*queryv1.ThreadUnread
@@ -26,7 +26,7 @@ type told struct {
 }
 
 // take takes a message of the stream, whose as_of is never before the last.
-func (x *told) take(m *queryv1.WatchUnreadResponse) {
+func (x *received) take(m *queryv1.WatchUnreadResponse) {
 	now := position.After{}
 	testTopics.Merge(now, m.AsOf)
 	for p, r := range now {
@@ -86,7 +86,7 @@ func TestWatchLooksInSlices(t *testing.T) {
 	for i := range threads {
 		thread(i)
 	}
-	got := &told{t: t, channels: map[string]*queryv1.ChannelUnread{}, threads: map[string]*queryv1.ThreadUnread{}, seen: position.After{}}
+	got := &received{t: t, channels: map[string]*queryv1.ChannelUnread{}, threads: map[string]*queryv1.ThreadUnread{}, seen: position.After{}}
 	between := func(int) {}
 	sent := 0
 	w := newLocalWatch(s, "ann", owners.Shares{Local: []int32{0}}, func(m *queryv1.WatchUnreadResponse) error {

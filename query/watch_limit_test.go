@@ -15,7 +15,7 @@ import (
 func TestWatchLimits(t *testing.T) {
 	c := newCluster(t, 1, 1, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
 	ctx, cancel := context.WithCancel(t.Context())
-	refused := func(user, says string) {
+	refused := func(user, text string) {
 		t.Helper()
 		stream, err := c.nodes[0].query.WatchUnread(t.Context(), connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: user}))
 		if err != nil {
@@ -23,8 +23,8 @@ func TestWatchLimits(t *testing.T) {
 		}
 		defer stream.Close()
 		stream.Receive()
-		if err := stream.Err(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), says) {
-			t.Errorf("got %v, want resource_exhausted … %s", err, says)
+		if err := stream.Err(); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), text) {
+			t.Errorf("got %v, want resource_exhausted … %s", err, text)
 		}
 	}
 	c.nodes[0].watch(t, ctx, "ann").next()

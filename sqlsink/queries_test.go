@@ -59,7 +59,7 @@ func TestQueriesOfTheDocument(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if said := fmt.Sprint(got); err == nil && said != want || err != nil && err.Error() != want {
+		if message := fmt.Sprint(got); err == nil && message != want || err != nil && err.Error() != want {
 			t.Errorf("message_readers(%s): %v, %v", query, got, err)
 		}
 	}

@@ -21,7 +21,7 @@ func (c *copyText) state(s rowState) { c.b = append(append(c.b, stateNames[s]...
 // without having read anything stays, with member false.
 func stateOf(d *events.UnreadDelta) rowState {
 	if d.Member || d.Stamp.R == 0 || d.LastRead.Seq != 0 || d.ReadEpoch > 1 || d.OfflineUnread != 0 ||
-		d.SaidLevel() != events.LevelAll || d.Until != 0 || d.IgnoreAll || d.Flagged || d.Filed.Is ||
+		d.ChosenLevel() != events.LevelAll || d.Until != 0 || d.IgnoreAll || d.Flagged || d.Filed.Is ||
 		d.Line.Seq != 0 || len(d.Line.MessageID) > 0 || len(d.Labels) > 0 {
 		return stored
 	}
@@ -56,7 +56,7 @@ func (c *copyText) appendUnread(d *events.UnreadDelta, s rowState) {
 	c.uint(d.OfflineUnread)
 	c.id(d.FirstUnread.MessageID)
 	c.seq(d.FirstUnread.Seq)
-	c.b = append(append(c.b, events.LevelNames[d.SaidLevel()]...), '\t')
+	c.b = append(append(c.b, events.LevelNames[d.ChosenLevel()]...), '\t')
 	c.b = append(append(c.b, events.LevelNames[d.LevelAfter]...), '\t')
 	c.time(d.Until, d.Until > 0)
 	c.bool(d.IgnoreAll)

@@ -268,14 +268,14 @@ func refusals(t *testing.T, s *server) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := start(t, brokers, topics, c.dsn, func(f *Config) { f.Group += c.name })
-			var said string
+			var message string
 			testkit.Await(t, c.want, func() bool {
 				ok, lines := m.Ready()
-				said = strings.Join(lines, "\n")
-				return !ok && strings.Contains(said, c.want)
+				message = strings.Join(lines, "\n")
+				return !ok && strings.Contains(message, c.want)
 			})
-			if strings.Contains(said, "hunter2") || strings.Contains(said, "\n") {
-				t.Errorf("said is %q", said)
+			if strings.Contains(message, "hunter2") || strings.Contains(message, "\n") {
+				t.Errorf("said is %q", message)
 			}
 		})
 	}

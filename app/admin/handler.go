@@ -246,10 +246,10 @@ func (h *handler) reason(ctx context.Context, partition int32, err error) string
 
 // events writes an answer line by line.
 type events struct {
-	mu    sync.Mutex
-	w     *json.Encoder
-	flush func() error
-	said  time.Time
+	mu     sync.Mutex
+	w      *json.Encoder
+	flush  func() error
+	sentAt time.Time
 }
 
 // send writes a line. If the caller is gone, the request's context is done, which ends the work.
@@ -264,8 +264,8 @@ func (e *events) send(ev Event) {
 // progress sends a partition's progress at intervals.
 func (e *events) progress(n int32) snapshot.Report {
 	return func(p snapshot.Progress) {
-		if now := time.Now(); now.Sub(e.said) >= progressEvery { // one goroutine at a time
-			e.said = now
+		if now := time.Now(); now.Sub(e.sentAt) >= progressEvery { // one goroutine at a time
+			e.sentAt = now
 			e.send(Event{Partition: n, Progress: &p})
 		}
 	}

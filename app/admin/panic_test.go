@@ -61,8 +61,8 @@ func TestPanicEndsTheCall(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), httpguard.Answer) || strings.Contains(err.Error(), "planted") {
 			t.Errorf("a bug at %s: %v, want %q", where, err, httpguard.Answer)
 		}
-		if said := log.String(); !strings.Contains(said, "planted at "+where) || !strings.Contains(said, "panic_test.go") {
-			t.Errorf("a bug at %s: the log has not where: %s", where, said)
+		if message := log.String(); !strings.Contains(message, "planted at "+where) || !strings.Contains(message, "panic_test.go") {
+			t.Errorf("a bug at %s: the log has not where: %s", where, message)
 		}
 	}
 	n.at = "status"
@@ -87,8 +87,8 @@ func TestPanicEndsTheCall(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Error != httpguard.Answer || got[1].Taken == nil {
 		t.Errorf("a bug at one of two snapshots: %v, %+v", err, got)
 	}
-	if said := log.String(); !strings.Contains(said, "planted at snapshot") {
-		t.Errorf("the log has not the bug at snapshot: %s", said)
+	if message := log.String(); !strings.Contains(message, "planted at snapshot") {
+		t.Errorf("the log has not the bug at snapshot: %s", message)
 	}
 	if res, err := http.Get(s.URL + PathPartitions); err != nil { //nolint:noctx // a test's own server
 		t.Error(err)
@@ -110,12 +110,12 @@ func TestPanicIsFoundByItsRequest(t *testing.T) {
 		h.ServeHTTP(w, obs.WithRequestID(w, r))
 	}))
 	defer s.Close()
-	said := ""
+	message := ""
 	err = (&Client{URL: s.URL}).Snapshots(t.Context(), SnapshotsRequest{Partitions: []int32{3}}, func(e Event) error {
-		said += e.Error
+		message += e.Error
 		return nil
 	})
-	if err != nil || said != httpguard.Answer+" (request_id r-7)" || !strings.Contains(out.String(), "request_id=r-7") {
-		t.Errorf("%v, %q\n%s", err, said, &out)
+	if err != nil || message != httpguard.Answer+" (request_id r-7)" || !strings.Contains(out.String(), "request_id=r-7") {
+		t.Errorf("%v, %q\n%s", err, message, &out)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // frames posts at full speed into channels of 50 members who are all connected, then at half of
 // that rate.
 func (g *sockets) frames(ctx context.Context, c crowd) ([]gauge.Result, error) {
-	g.s.env.say("%d messages to %d members each, as fast as it goes", c.messages, busyMembers)
+	g.s.env.report("%d messages to %d members each, as fast as it goes", c.messages, busyMembers)
 	var setup []proto.Message
 	var channels, everybody []string
 	for i := range c.busy {
@@ -46,13 +46,13 @@ func (g *sockets) frames(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	if err := g.settled(ctx); err != nil { // receipts of earlier messages
 		return nil, err
 	}
-	g.s.env.say("%.0f messages a second", rate)
+	g.s.env.report("%.0f messages a second", rate)
 	half, err := g.paced(ctx, int(rate*c.half.Seconds()), time.Duration(float64(time.Second)/rate), channels, busyMembers)
 	if err != nil {
 		return nil, err
 	}
 	const steady = 100_000 / busyMembers // messages a second
-	g.s.env.say("%d messages a second", steady)
+	g.s.env.report("%d messages a second", steady)
 	asked, err := g.paced(ctx, int(steady*c.half.Seconds()), time.Second/steady, channels, busyMembers)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (g *sockets) flood(ctx context.Context, n int, channels []string) (f floode
 			return f, err
 		}
 		list := make([]*eventsv1.MessageEvent, 0, ahead)
-		for room := ahead - (posted - int(a.Messages/busyMembers)); len(list) < room && posted < n; posted++ {
+		for capacity := ahead - (posted - int(a.Messages/busyMembers)); len(list) < capacity && posted < n; posted++ {
 			list = append(list, posts(channels[posted%len(channels)], swarm.MessageID(time.Now(), posted), "other", ""))
 		}
 		if err := g.put(ctx, failed, list...); err != nil {

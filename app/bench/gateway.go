@@ -77,7 +77,7 @@ func gatewayOn(ctx context.Context, env Env, c crowd) (out []gauge.Result, err e
 // inbox measures the time from dialing to the inbox, for a user in many channels with unread
 // messages.
 func (g *sockets) inbox(ctx context.Context, c crowd) ([]gauge.Result, error) {
-	g.s.env.say("the inbox of a user in %d channels", c.wide)
+	g.s.env.report("the inbox of a user in %d channels", c.wide)
 	var setup []proto.Message
 	for i := range c.wide {
 		channel := fmt.Sprintf("wide%d", i)
@@ -108,7 +108,7 @@ func (g *sockets) inbox(ctx context.Context, c crowd) ([]gauge.Result, error) {
 // light measures the time from a message's production to its frame at a member's socket, at 50
 // messages per second.
 func (g *sockets) light(ctx context.Context, c crowd) ([]gauge.Result, error) {
-	g.s.env.say("event to socket, one by one")
+	g.s.env.report("event to socket, one by one")
 	if _, err := g.write(ctx, joins("watched", "watcher", "other")); err != nil {
 		return nil, err
 	}

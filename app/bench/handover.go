@@ -54,7 +54,7 @@ type handover struct {
 }
 
 func (s *stage) handover(ctx context.Context, h handover) (_ gauge.Result, err error) {
-	s.env.say("%s", h.name)
+	s.env.report("%s", h.name)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	w := &witness{}

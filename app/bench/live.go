@@ -45,7 +45,7 @@ func Live(ctx context.Context, env Env) ([]gauge.Result, error) {
 					rounds = 4 // a JVM broker needs about 10 million records until its code is compiled
 				}
 				for range rounds {
-					env.say("echo floor")
+					env.report("echo floor")
 					if floor, err = s.echo(ctx, from, to); err != nil {
 						return err
 					}

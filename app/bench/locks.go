@@ -95,7 +95,7 @@ func (s *stage) locks(ctx context.Context, b busy, last bool) (out []gauge.Resul
 	if err := a.prepare(ctx); err != nil {
 		return nil, err
 	}
-	s.env.say("mix %s: everything at once", s.mix.Name)
+	s.env.report("mix %s: everything at once", s.mix.Name)
 	h.reset()
 	if err := a.everything(ctx); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (s *stage) locks(ctx context.Context, b busy, last bool) (out []gauge.Resul
 
 // prepare makes the large channel, the user with many channels and the one with many threads.
 func (a *asked) prepare(ctx context.Context) error {
-	a.s.env.say("a channel of %d members, users with %d channels and %d threads", a.crowd, a.wide, a.followed)
+	a.s.env.report("a channel of %d members, users with %d channels and %d threads", a.crowd, a.wide, a.followed)
 	var all []proto.Message
 	for i := 0; i < a.crowd; i += 1_000 {
 		users := make([]string, min(1_000, a.crowd-i))
@@ -160,7 +160,7 @@ func (a *asked) prepare(ctx context.Context) error {
 // it.
 func (a *asked) manyThreads(ctx context.Context) (out []gauge.Result, err error) {
 	for _, size := range []int{50, 1_000} {
-		a.s.env.say("GetThreads of %d threads, pages of %d", a.followed, size)
+		a.s.env.report("GetThreads of %d threads, pages of %d", a.followed, size)
 		a.holds.reset()
 		token, listed := "", 0
 		took, err := repeated(a.busy.calls, func() error {
@@ -197,7 +197,7 @@ func (a *asked) manyThreads(ctx context.Context) (out []gauge.Result, err error)
 // read.
 func (a *asked) crowdReceipts(ctx context.Context) ([]gauge.Result, error) {
 	const each, pause = 100, 20 * time.Millisecond
-	a.s.env.say("GetReceipts in a channel of %d members who read", a.crowd)
+	a.s.env.report("GetReceipts in a channel of %d members who read", a.crowd)
 	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	g, reading := guard.WithContext(reading)

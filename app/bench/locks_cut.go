@@ -18,7 +18,7 @@ const cutPatience = time.Minute
 // cutReceipts measures the receipts of the newest message in the large channel while a read of each
 // of its members is cut. It asks for as long as the load lasts, in which every partition is cut.
 func (a *asked) cutReceipts(ctx context.Context) ([]gauge.Result, error) {
-	a.s.env.say("GetReceipts in a channel of %d members beside the cut of a read of each", a.crowd)
+	a.s.env.report("GetReceipts in a channel of %d members beside the cut of a read of each", a.crowd)
 	var all []proto.Message
 	for i := range a.crowd {
 		all = append(all, traffic.Read(crowdChannel, fmt.Sprintf("crowd-%d", i), traffic.ReadSeq(uint32(a.messages))))

@@ -56,7 +56,7 @@ func posts(channel, id, sender, thread string, mentions ...string) *eventsv1.Mes
 // all reads are folded. Then it marks each channel unread again, which must bring back every one.
 func (sv *server) markAll(ctx context.Context) (gauge.Result, error) {
 	const user, channels, rounds = "tidy", 5_000, 5
-	sv.s.env.say("MarkAllRead of %d channels", channels)
+	sv.s.env.report("MarkAllRead of %d channels", channels)
 	var setup []proto.Message
 	for i := range channels {
 		ch := fmt.Sprintf("tidy-%d", i)
@@ -114,7 +114,7 @@ func (sv *server) markAll(ctx context.Context) (gauge.Result, error) {
 // threads measures the panel of a user who follows 100 threads.
 func (sv *server) threads(ctx context.Context) (gauge.Result, error) {
 	const user, threads = "follower", 100
-	sv.s.env.say("GetThreads of %d threads", threads)
+	sv.s.env.report("GetThreads of %d threads", threads)
 	var setup []proto.Message
 	for i := range threads {
 		ch, root := fmt.Sprintf("threads-%d", i%10), fmt.Sprintf("root-%d", i)

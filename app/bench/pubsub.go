@@ -25,14 +25,14 @@ func (g *sockets) pubsub(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	if g.rdb == nil {
 		return nil, nil
 	}
-	g.s.env.say("topics and Redis pub/sub")
+	g.s.env.report("topics and Redis pub/sub")
 	if err := g.startCache(ctx); err != nil {
 		return nil, err
 	}
 	if err := g.settled(ctx); err != nil {
 		return nil, err
 	}
-	g.s.env.say("event to subscriber, one by one")
+	g.s.env.report("event to subscriber, one by one")
 	late, err := g.publishedOneByOne(ctx, c)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (g *sockets) either(ctx context.Context, c crowd) (gauge.Result, error) {
 		return gauge.Result{}, err
 	}
 	round := func() (float64, error) {
-		g.s.env.say("%d messages, by topics or by pub/sub", c.either)
+		g.s.env.report("%d messages, by topics or by pub/sub", c.either)
 		m.Start()
 		failed := make(chan error, 1)
 		const rate = 1000

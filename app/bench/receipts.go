@@ -20,7 +20,7 @@ import (
 // first, and the readers.
 func (sv *server) receipts(ctx context.Context) ([]gauge.Result, error) {
 	const channel, members, messages = "crowd", 100_000, 1_000
-	sv.s.env.say("receipts in a channel of 100,000 members")
+	sv.s.env.report("receipts in a channel of 100,000 members")
 	rng := rand.New(rand.NewPCG(5, 5))
 	var setup []proto.Message
 	for i := 0; i < members; i += 1_000 {

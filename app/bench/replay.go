@@ -91,7 +91,7 @@ func (s *stage) consume(ctx context.Context) (records int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	s.env.say("bare consume")
+	s.env.report("bare consume")
 	from := map[string]map[int32]kgo.Offset{}
 	var want int64
 	for i := range events.InputTopics {
@@ -128,7 +128,7 @@ func (s *stage) rebuild(ctx context.Context) (err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(replayGCPercent))
 	c := s.processor(dir, 50)
 	defer c.Cache.Unref()
-	s.env.say("replay")
+	s.env.report("replay")
 	list, err := processor.Rebuild(ctx, processor.RebuildConfig{Config: c})
 	if err != nil {
 		return err

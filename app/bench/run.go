@@ -217,7 +217,7 @@ func (s *stage) measure(ctx context.Context, l line, before func(from, to map[in
 }
 
 func (s *stage) measured(ctx context.Context, l line, from map[int32]projections.Position, release func() error) (_ gauge.Result, err error) {
-	s.env.say("%s: joins and warm-up", l.name)
+	s.env.report("%s: joins and warm-up", l.name)
 	servers := []string{s.env.Brokers[0]}
 	r, err := s.start(ctx, l.fanout, l.cache)
 	if err != nil {
@@ -238,7 +238,7 @@ func (s *stage) measured(ctx context.Context, l line, from map[int32]projections
 	if err != nil {
 		return gauge.Result{}, err
 	}
-	s.env.say("%s: measuring", l.name)
+	s.env.report("%s: measuring", l.name)
 	m.Start()
 	if err := release(); err != nil {
 		return gauge.Result{}, err

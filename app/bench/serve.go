@@ -107,7 +107,7 @@ func Serve(ctx context.Context, env Env) (out []gauge.Result, err error) {
 }
 
 func (sv *server) inbox(ctx context.Context) (gauge.Result, error) {
-	sv.s.env.say("inbox of a user in 100,000 channels")
+	sv.s.env.report("inbox of a user in 100,000 channels")
 	client := queryv1connect.NewQueryServiceClient(http.DefaultClient, sv.url)
 	var took []time.Duration
 	var channels int
@@ -131,7 +131,7 @@ func (sv *server) inbox(ctx context.Context) (gauge.Result, error) {
 // getUnread calls at a steady rate, over as many connections as it needs.
 func (sv *server) getUnread(ctx context.Context) (gauge.Result, error) {
 	const rate, seconds, workers = 5_000, 5, 16
-	sv.s.env.say("GetUnread, %d requests a second", rate)
+	sv.s.env.report("GetUnread, %d requests a second", rate)
 	body := []byte(fmt.Sprintf(`{"user_id":%q,"channel_id":%q}`, traffic.UserID(0), traffic.ChannelID(7)))
 	var mu sync.Mutex
 	var took []time.Duration
@@ -180,7 +180,7 @@ func (sv *server) getUnread(ctx context.Context) (gauge.Result, error) {
 // watch measures the time from the production of a message to its update, with a message every 20
 // ms.
 func (sv *server) watch(ctx context.Context) (gauge.Result, error) {
-	sv.s.env.say("event to WatchUnread")
+	sv.s.env.report("event to WatchUnread")
 	const user, channel = "watcher", "watched"
 	if _, err := sv.write(ctx, joins(channel, user, "other")); err != nil {
 		return gauge.Result{}, err

@@ -30,7 +30,7 @@ type Env struct {
 	inProcess bool // brokers and Redis are embedded: their CPU time is part of this process's
 }
 
-func (e Env) say(format string, args ...any) {
+func (e Env) report(format string, args ...any) {
 	if e.Progress != nil {
 		fmt.Fprintf(e.Progress, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
 	}
@@ -116,14 +116,14 @@ func (s *stage) next(n int) func(emit func(*traffic.Event)) {
 
 // write produces the next n events.
 func (s *stage) write(ctx context.Context, n int) error {
-	s.env.say("writing %d events of mix %s", n, s.mix.Name)
+	s.env.report("writing %d events of mix %s", n, s.mix.Name)
 	return s.produce(ctx, s.client, s.next(n))
 }
 
 // withhold produces the next n events in a transaction, so that only consumers of uncommitted
 // records see them. release commits it.
 func (s *stage) withhold(ctx context.Context, n int) (release func() error, err error) {
-	s.env.say("writing %d events of mix %s to measure with", n, s.mix.Name)
+	s.env.report("writing %d events of mix %s to measure with", n, s.mix.Name)
 	client, err := s.producer(kgo.TransactionalID(s.prefix+"withheld"), kgo.TransactionTimeout(10*time.Minute))
 	if err != nil {
 		return nil, err

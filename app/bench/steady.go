@@ -31,7 +31,7 @@ func (s *stage) steady(ctx context.Context, l steadyLine) (_ gauge.Result, err e
 		return gauge.Result{}, err
 	}
 	n := l.rate * l.seconds
-	s.env.say("%s: producing alone", l.name)
+	s.env.report("%s: producing alone", l.name)
 	m.Start()
 	if err := s.pace(ctx, n, l.rate); err != nil {
 		return gauge.Result{}, err
@@ -62,7 +62,7 @@ func (s *stage) steady(ctx context.Context, l steadyLine) (_ gauge.Result, err e
 	if err != nil {
 		return gauge.Result{}, err
 	}
-	s.env.say("%s: measuring", l.name)
+	s.env.report("%s: measuring", l.name)
 	m.Start()
 	if err := settle(n); err != nil {
 		return gauge.Result{}, err

@@ -17,7 +17,7 @@ const stormLimit = 512 << 20
 // storm connects users, measures their cost while they are idle, and makes all of them reconnect at
 // the same moment.
 func (g *sockets) storm(ctx context.Context, c crowd) ([]gauge.Result, error) {
-	g.s.env.say("%d users come", c.idle)
+	g.s.env.report("%d users come", c.idle)
 	if err := g.settled(ctx); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (g *sockets) storm(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	}
 	each := (gauge.InUse() - before) / float64(c.idle) / 1024
 
-	g.s.env.say("all of them come again at once")
+	g.s.env.report("all of them come again at once")
 	if err := g.gone(ctx); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ const offices = 20
 // limitedStorm connects all users at the same moment to a gateway with default limits. The gateway
 // tells most of them to come back later, and they do.
 func (g *sockets) limitedStorm(ctx context.Context, c crowd) (out []gauge.Result, err error) {
-	g.s.env.say("all of them come at once, from %d addresses, to a gateway with its limits", offices)
+	g.s.env.report("all of them come at once, from %d addresses, to a gateway with its limits", offices)
 	addr, stop, err := g.limited(ctx)
 	if err != nil {
 		return nil, err

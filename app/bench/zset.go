@@ -20,7 +20,7 @@ import (
 // partition. The messages of one channel in a chunk become one ZADD and one EXPIRE for each member.
 // Nobody reads, so the sets grow, and with them the cost of an entry. The first half is warm-up.
 func (s *stage) zset(ctx context.Context, n int, from, to map[int32]projections.Position) (gauge.Result, error) {
-	s.env.say("sorted sets, %d messages", n)
+	s.env.report("sorted sets, %d messages", n)
 	o, err := redis.ParseURL(s.env.Redis)
 	if err != nil {
 		return gauge.Result{}, err

@@ -10,7 +10,7 @@ import (
 
 // act chooses an action of a person in a room and returns its events; none if the action has no
 // effect.
-func (s *Scenario) act(r *roomState) []proto.Message {
+func (s *Scenario) act(r *channelState) []proto.Message {
 	switch n := s.rng.IntN(100); {
 	case n < 46:
 		return s.post(r)
@@ -31,7 +31,7 @@ func (s *Scenario) act(r *roomState) []proto.Message {
 	}
 }
 
-func (s *Scenario) post(r *roomState) []proto.Message {
+func (s *Scenario) post(r *channelState) []proto.Message {
 	sender := s.actor(r)
 	if sender == "" {
 		return nil
@@ -53,7 +53,7 @@ func (s *Scenario) post(r *roomState) []proto.Message {
 }
 
 // catchUp makes a member read to the end: the one of some random members who is furthest behind.
-func (s *Scenario) catchUp(r *roomState) []proto.Message {
+func (s *Scenario) catchUp(r *channelState) []proto.Message {
 	if len(r.recent) == 0 {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (s *Scenario) catchUp(r *roomState) []proto.Message {
 
 // readOne lets a member read a single message, as from a notification, and leave those before it
 // unread.
-func (s *Scenario) readOne(r *roomState) []proto.Message {
+func (s *Scenario) readOne(r *channelState) []proto.Message {
 	who := s.actor(r)
 	p := s.anyPost(r)
 	if p == nil || who == "" || r.read[who] >= r.posts {
@@ -84,7 +84,7 @@ func (s *Scenario) readOne(r *roomState) []proto.Message {
 	return []proto.Message{read(r.id, who, &eventsv1.MessagesRead{MessageIds: []string{p.id}})}
 }
 
-func (s *Scenario) edit(r *roomState) []proto.Message {
+func (s *Scenario) edit(r *channelState) []proto.Message {
 	p := s.anyPost(r)
 	if p == nil {
 		return nil
@@ -94,7 +94,7 @@ func (s *Scenario) edit(r *roomState) []proto.Message {
 	})}
 }
 
-func (s *Scenario) remove(r *roomState) []proto.Message {
+func (s *Scenario) remove(r *channelState) []proto.Message {
 	p := s.anyPost(r)
 	if p == nil {
 		return nil
@@ -104,7 +104,7 @@ func (s *Scenario) remove(r *roomState) []proto.Message {
 }
 
 // markUnread lets a member keep a message for later.
-func (s *Scenario) markUnread(r *roomState) []proto.Message {
+func (s *Scenario) markUnread(r *channelState) []proto.Message {
 	who := s.actor(r)
 	if who == "" || len(r.recent) == 0 || r.read[who] < r.posts {
 		return nil // they are behind anyway
@@ -118,14 +118,14 @@ func (s *Scenario) markUnread(r *roomState) []proto.Message {
 }
 
 // rename posts a system message, which counts as unread for no member.
-func (s *Scenario) rename(r *roomState) []proto.Message {
+func (s *Scenario) rename(r *channelState) []proto.Message {
 	if r.direct {
 		return nil
 	}
 	return []proto.Message{message(r.id, &eventsv1.MessagePosted{MessageId: s.newID(), Silent: true, Preview: "the topic was changed"})}
 }
 
-func (s *Scenario) mute(r *roomState) []proto.Message {
+func (s *Scenario) mute(r *channelState) []proto.Message {
 	who := s.actor(r)
 	if r.direct || who == "" || who == people[0] { // the banner suggests to watch this user
 		return nil
@@ -136,7 +136,7 @@ func (s *Scenario) mute(r *roomState) []proto.Message {
 
 // anyPost returns one of the newest ten posts that still exist; nil if the random choice finds
 // none.
-func (s *Scenario) anyPost(r *roomState) *post {
+func (s *Scenario) anyPost(r *channelState) *post {
 	if len(r.recent) == 0 {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (s *Scenario) Next() Step {
 	pause := 80*time.Millisecond + time.Duration(s.rng.ExpFloat64()*float64(220*time.Millisecond))
 	step := Step{Pause: min(pause, 2*time.Second)}
 	for range triesOfAStep {
-		if step.Events = s.act(s.anyRoom()); len(step.Events) > 0 {
+		if step.Events = s.act(s.anyChannel()); len(step.Events) > 0 {
 			break
 		}
 	}

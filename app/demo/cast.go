@@ -8,22 +8,22 @@ var people = []string{"ann", "bob", "cleo", "dan", "eva", "finn", "gus", "hana",
 // guests fill the large channel. They hardly ever post.
 const guests = 60
 
-// room is a channel and its setup.
-type room struct {
+// channel is a channel and its setup.
+type channel struct {
 	id      string
 	members []string
 	weight  int  // share of the messages, relative to the other rooms
 	direct  bool // a conversation of two, in which history counts from the start
 }
 
-// rooms are the channels of the demo. "all-hands" has more members than the default fan-out limit
-// of 50.
-func rooms() []room {
+// channels are the channels of the demo. "all-hands" has more members than the default fan-out
+// limit of 50.
+func channels() []channel {
 	everybody := append([]string(nil), people...)
 	for i := 1; i <= guests; i++ {
 		everybody = append(everybody, fmt.Sprintf("guest-%02d", i))
 	}
-	return []room{
+	return []channel{
 		{id: "general", members: people, weight: 8},
 		{id: "random", members: people[:8], weight: 5},
 		{id: "incident-7", members: []string{"ann", "dan", "eva", "kai"}, weight: 5},

@@ -20,17 +20,17 @@ type Step struct {
 // Scenario is the company. Two scenarios with the same seed and run act the same for ever. It is
 // not safe for concurrent use.
 type Scenario struct {
-	rng   *rand.Rand
-	run   string
-	posts int
-	rooms []*roomState
-	total int // of the rooms' weights
-	away  map[string]bool
+	rng      *rand.Rand
+	run      string
+	posts    int
+	channels []*channelState
+	total    int // of the rooms' weights
+	away     map[string]bool
 }
 
-// roomState is the demo's own memory of a channel: enough to read, edit and delete sensibly.
-type roomState struct {
-	room
+// channelState is the demo's own memory of a channel: enough to read, edit and delete sensibly.
+type channelState struct {
+	channel
 	recent []post         // newest last, at most recentPosts
 	read   map[string]int // by member: number of posts at their last read
 	posts  int            // in this run
@@ -49,8 +49,8 @@ const recentPosts = 40
 // the same topics posts new messages.
 func New(seed uint64, run string) *Scenario {
 	s := &Scenario{rng: rand.New(rand.NewPCG(seed, 0x7469646d61726b)), run: run, away: map[string]bool{}}
-	for _, r := range rooms() {
-		s.rooms = append(s.rooms, &roomState{room: r, read: map[string]int{}, muted: map[string]bool{}})
+	for _, r := range channels() {
+		s.channels = append(s.channels, &channelState{channel: r, read: map[string]int{}, muted: map[string]bool{}})
 		s.total += r.weight
 	}
 	return s
@@ -59,7 +59,7 @@ func New(seed uint64, run string) *Scenario {
 // Setup returns the events that make the channels: everybody joins. A second setup changes nothing.
 func (s *Scenario) Setup() []proto.Message {
 	var all []proto.Message
-	for _, r := range s.rooms {
+	for _, r := range s.channels {
 		all = append(all, message(r.id, &eventsv1.MembersJoined{UserIds: r.members, CountHistory: r.direct}))
 	}
 	return all
@@ -77,9 +77,9 @@ func (s *Scenario) SetAway(users []string) {
 	}
 }
 
-func (s *Scenario) anyRoom() *roomState {
+func (s *Scenario) anyChannel() *channelState {
 	n := s.rng.IntN(s.total)
-	for _, r := range s.rooms {
+	for _, r := range s.channels {
 		if n -= r.weight; n < 0 {
 			return r
 		}
@@ -88,7 +88,7 @@ func (s *Scenario) anyRoom() *roomState {
 }
 
 // actor returns a random member who may act, or "" if that member is away. Guests only read.
-func (s *Scenario) actor(r *roomState) string {
+func (s *Scenario) actor(r *channelState) string {
 	if who := r.members[s.rng.IntN(min(len(r.members), len(people)))]; !s.away[who] {
 		return who
 	}
@@ -100,7 +100,7 @@ func (s *Scenario) newID() string {
 	return s.run + "-" + strconv.Itoa(s.posts)
 }
 
-func (r *roomState) remember(p post) {
+func (r *channelState) remember(p post) {
 	r.posts++
 	r.recent = append(r.recent, p)
 	if len(r.recent) > recentPosts {

@@ -86,7 +86,7 @@ func TestRunsDoNotShareMessageIDs(t *testing.T) {
 	for _, run := range []string{"one", "two"} {
 		s := New(1, run)
 		play(s, 300)
-		for _, r := range s.rooms {
+		for _, r := range s.channels {
 			for _, p := range r.recent {
 				if seen[p.id] {
 					t.Fatalf("message id %s is used by two runs", p.id)
@@ -99,7 +99,7 @@ func TestRunsDoNotShareMessageIDs(t *testing.T) {
 
 func TestTheCastIsWhatTheDemoPromises(t *testing.T) {
 	var large, direct int
-	for _, r := range rooms() {
+	for _, r := range channels() {
 		if len(r.members) > 50 {
 			large++
 		}
@@ -123,7 +123,7 @@ func TestTheCastIsWhatTheDemoPromises(t *testing.T) {
 func TestBacklogsStayBounded(t *testing.T) {
 	s := New(1, "r")
 	play(s, 20_000)
-	for _, r := range s.rooms {
+	for _, r := range s.channels {
 		for _, who := range people {
 			if behind := r.posts - r.read[who]; len(r.members) <= len(people) && member(r, who) && behind > 500 {
 				t.Errorf("%s is %d messages behind in %s", who, behind, r.id)
@@ -132,7 +132,7 @@ func TestBacklogsStayBounded(t *testing.T) {
 	}
 }
 
-func member(r *roomState, who string) bool {
+func member(r *channelState, who string) bool {
 	for _, m := range r.members {
 		if m == who {
 			return true

@@ -175,8 +175,8 @@ func TestNodesProveThemselvesByCertificates(t *testing.T) {
 	wantRefused("a node of strangers asks", asksEvil, evil)
 	until(t, func() error { // a call that waited for another call's connection does not get its error
 		asked(t, asksEvil, evil.url+getUnread, ann, ofGeneral)
-		if said := evilLog.String(); !strings.Contains(said, "tls: ") {
-			return fmt.Errorf("it does not say why: %s", said)
+		if message := evilLog.String(); !strings.Contains(message, "tls: ") {
+			return fmt.Errorf("it does not say why: %s", message)
 		}
 		return nil
 	})
@@ -264,7 +264,7 @@ func TestReadyzSaysWhatProofIsMissing(t *testing.T) {
 	speechless, _ := start(peer.Proof{ServiceToken: func() (string, error) { return "", expired }}, config.RoleQuery)
 
 	ann := authtest.Token(t, "ann", time.Hour)
-	says := func(n *running, status int, line string) {
+	expect := func(n *running, status int, line string) {
 		t.Helper()
 		until(t, func() error {
 			asked(t, http.DefaultClient, n.url+getUnread, ann, ofGeneral)
@@ -276,11 +276,11 @@ func TestReadyzSaysWhatProofIsMissing(t *testing.T) {
 		})
 	}
 	host := strings.TrimPrefix(owner.url, "http://")
-	says(doubted, http.StatusOK, "calls cannot be forwarded to "+host+": the owner of the data does not take this node for one of its cluster: "+
+	expect(doubted, http.StatusOK, "calls cannot be forwarded to "+host+": the owner of the data does not take this node for one of its cluster: "+
 		"this call is not from a node of this cluster: its signature matches no secret of this node")
-	says(mute, http.StatusOK, "calls cannot be forwarded to "+host+": the data is on another node, and this node cannot prove to "+
+	expect(mute, http.StatusOK, "calls cannot be forwarded to "+host+": the data is on another node, and this node cannot prove to "+
 		"it that it is a node")
-	says(speechless, http.StatusServiceUnavailable, "query: the service token has expired")
+	expect(speechless, http.StatusServiceUnavailable, "query: the service token has expired")
 	began := time.Now()
 	for time.Since(began) < 2*time.Second {
 		asked(t, http.DefaultClient, doubted.url+getUnread, ann, ofGeneral)
@@ -290,5 +290,5 @@ func TestReadyzSaysWhatProofIsMissing(t *testing.T) {
 		t.Errorf("%d lines:\n%s", n, ownerLog)
 	}
 	testkit.Replace(t, own, right)
-	says(doubted, http.StatusOK, "")
+	expect(doubted, http.StatusOK, "")
 }

@@ -25,7 +25,7 @@ func TestTheRoleSQL(t *testing.T) {
 	c.SQL, c.SQLFlush = addr, sqlsink.Flush{Every: 20 * time.Millisecond, Rows: 1000}
 	r := run(t, c)
 	awaitReady(t, r, 2)
-	says := func(want string) {
+	expect := func(want string) {
 		t.Helper()
 		until(t, func() error {
 			conn, err := pgx.Connect(within(t), db.DSN)
@@ -42,10 +42,10 @@ func TestTheRoleSQL(t *testing.T) {
 		})
 	}
 	publish(t, r, joined+","+first)
-	says("ann 1, bob 0")
+	expect("ann 1, bob 0")
 	db.Restart(false)
 	wantUnread(t, r, "ann", publish(t, r, second), 2)
-	says("ann 2, bob 0")
+	expect("ann 2, bob 0")
 	wantUnread(t, r, "ann", publish(t, r, seen), 1)
-	says("ann 1, bob 0")
+	expect("ann 1, bob 0")
 }

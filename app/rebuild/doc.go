@@ -10,7 +10,7 @@
 //	verify_redis.go     compares Redis, and repairs it
 //	redis_check.go      the state and the findings of a comparison with Redis
 //	redis.go            one inbox after the other
-//	redis_said.go       users' settings of channels, and mentions
+//	redis_settings.go   users' settings of channels, and mentions
 //	redis_threads.go    threads
 //	redis_strays.go     keys that belong to no partition's state
 //	redis_newer.go      values from records that a store does not have

@@ -83,8 +83,8 @@ bob labels mine #small`))
 		for _, d := range res.Differences {
 			all = append(all, d.String())
 		}
-		if said := strings.Join(all, "\n"); !strings.Contains(said, c.want) {
-			t.Errorf("%s became %s: %q is not in what is said:\n%s", c.from, c.to, c.want, said)
+		if message := strings.Join(all, "\n"); !strings.Contains(message, c.want) {
+			t.Errorf("%s became %s: %q is not in what is said:\n%s", c.from, c.to, c.want, message)
 		}
 		set(value)
 	}

@@ -179,7 +179,7 @@ func (r *redisCheck) entry(number int32, v *projections.View, e *cache.Entry, la
 		{"muted", strconv.FormatBool(e.Muted), strconv.FormatBool(v.Muted)},
 		{"read_epoch", u(e.ReadEpoch), u(v.ReadEpoch)},
 	}
-	fields = append(fields, saidFields(e, v, lags)...)
+	fields = append(fields, settingsFields(e, v, lags)...)
 	if lags {
 		// The pointer in Redis is behind, and never ahead.
 		fields = append(fields, field{"last_read_seq", u(e.LastReadSeq), u(min(e.LastReadSeq, v.LastRead.Seq))})

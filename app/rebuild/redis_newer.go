@@ -28,19 +28,19 @@ func (r *redisCheck) beyond(number int32, s events.Stamp) bool {
 // stamp is kept for 24 hours after the channel was deleted (docs/redis.md).
 func (r *redisCheck) channelBeyond(ctx context.Context, number int32, id string) (bool, error) {
 	stamp, err := r.reader.ChannelStamp(ctx, id)
-	return r.saysBeyond(number, stamp, err)
+	return r.stampBeyond(number, stamp, err)
 }
 
 // goneBeyond reports whether records beyond the store removed an entry from Redis. The stamp of the
 // removal is kept for 24 hours: `fold_version.m.r.d.last_read_seq` (docs/redis.md).
 func (r *redisCheck) goneBeyond(ctx context.Context, number int32, user, field string) (bool, error) {
 	stamp, err := r.c.Redis.HGet(ctx, cache.InboxGoneKey(user), field).Result()
-	return r.saysBeyond(number, stamp, err)
+	return r.stampBeyond(number, stamp, err)
 }
 
-// saysBeyond is beyond for a stamp in the cache's form, if there is one. It ignores a stamp that
+// stampBeyond is beyond for a stamp in the cache's form, if there is one. It ignores a stamp that
 // cannot be read.
-func (r *redisCheck) saysBeyond(number int32, stamp string, err error) (bool, error) {
+func (r *redisCheck) stampBeyond(number int32, stamp string, err error) (bool, error) {
 	if errors.Is(err, redis.Nil) {
 		return false, nil
 	}

@@ -113,8 +113,8 @@ func TestSwap(t *testing.T) {
 	if _, err := os.Stat(from); !os.IsNotExist(err) {
 		t.Errorf("the empty directory of the rebuild stays: %v", err)
 	}
-	if held, err := processor.Stores(data); err != nil || !slices.Equal(held, []int32{0, 1, 2}) {
-		t.Errorf("the node has the stores %v, %v", held, err)
+	if stores, err := processor.Stores(data); err != nil || !slices.Equal(stores, []int32{0, 1, 2}) {
+		t.Errorf("the node has the stores %v, %v", stores, err)
 	}
 }
 

@@ -194,9 +194,9 @@ func TestAWrongCountIsFound(t *testing.T) {
 	if got := counted(k); got != "equal 1, different 1, unknown 0" {
 		t.Errorf("%s", got)
 	}
-	said := b.log.String()
-	if strings.Count(said, "\n") != 1 || !strings.Contains(said, "code=TM041") || !strings.Contains(said, "channel=wrong") || strings.Contains(said, "secret") {
-		t.Errorf("the log has\n%s", said)
+	message := b.log.String()
+	if strings.Count(message, "\n") != 1 || !strings.Contains(message, "code=TM041") || !strings.Contains(message, "channel=wrong") || strings.Contains(message, "secret") {
+		t.Errorf("the log has\n%s", message)
 	}
 }
 

@@ -82,7 +82,7 @@ func (r *round) view(all []seen, users [][]string) (_ projections.Position, view
 func (r *round) members(ctx context.Context) ([][]string, error) {
 	users := make([][]string, len(r.channels))
 	for i, id := range r.channels {
-		room := projections.NewReadersRoom(maxUsers)
+		memory := projections.NewReadersMemory(maxUsers)
 		var walk *projections.ReadersWalk
 		here := r.read(func() {
 			v, ok := r.live.Channel(id)
@@ -93,7 +93,7 @@ func (r *round) members(ctx context.Context) ([][]string, error) {
 			if v.MemberCount > maxUsers {
 				first = rand.N(v.MemberCount - maxUsers + 1)
 			}
-			walk, _ = r.live.BeginReaders(id, first, room) // last, because from here on the walk must be ended
+			walk, _ = r.live.BeginReaders(id, first, memory) // last, because from here on the walk must be ended
 		})
 		if !here {
 			return users, nil // look notices this as well

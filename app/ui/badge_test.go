@@ -27,8 +27,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// told are random scripts in the order in which they are written, and three of their users.
-type told struct {
+// published are random scripts in the order in which they are written, and three of their users.
+type published struct {
 	records []script.Record
 	users   []string
 }
@@ -55,11 +55,11 @@ func TestThePageShowsWhatTheInboxSays(t *testing.T) {
 	}
 	parts := random.Folded()
 	random.Scripts(t, 80*n, random.DrawMore(parts...), collect)
-	mostTold(scripts)
+	mostPublished(scripts)
 	small := scripts
 	scripts = nil
 	random.Scripts(t, 50, random.DrawCrowdMore(parts...), collect)
-	mostTold(scripts)
+	mostPublished(scripts)
 	var labels, signs int
 	for i := range n {
 		some := small[20*i : 20*i+20]
@@ -77,9 +77,9 @@ func TestThePageShowsWhatTheInboxSays(t *testing.T) {
 	}
 }
 
-// mostTold sorts scripts: first those with many levels that end and labels, and long ones.
-func mostTold(list [][]script.Record) {
-	told := func(records []script.Record) (n int) {
+// mostPublished sorts scripts: first those with many levels that end and labels, and long ones.
+func mostPublished(list [][]script.Record) {
+	count := func(records []script.Record) (n int) {
 		for i := range records {
 			n++
 			if r := records[i].Read; r != nil && (r.Until > 0 || r.Kind == events.KindLabelsSet) {
@@ -88,12 +88,12 @@ func mostTold(list [][]script.Record) {
 		}
 		return n
 	}
-	slices.SortStableFunc(list, func(a, b []script.Record) int { return told(b) - told(a) })
+	slices.SortStableFunc(list, func(a, b []script.Record) int { return count(b) - count(a) })
 }
 
 // together writes scripts by turns, each in channels of its own.
-func together(scripts [][]script.Record) told {
-	var s told
+func together(scripts [][]script.Record) published {
+	var s published
 	for i := 0; ; i++ {
 		before := len(s.records)
 		for n, records := range scripts {
@@ -127,7 +127,7 @@ func within(r *script.Record, n int) script.Record {
 
 // show chooses three users, and counts their labels with a badge of their own and their levels that
 // end.
-func (s *told) show() (labels, signs int) {
+func (s *published) show() (labels, signs int) {
 	m, now := model.New(projections.DefaultSettings()), time.Now().UnixMilli()
 	for i := range s.records {
 		s.records[i].AddTo(m)
@@ -150,7 +150,7 @@ func (s *told) show() (labels, signs int) {
 	return labels, signs
 }
 
-func (s told) onThePage(t *testing.T) {
+func (s published) onThePage(t *testing.T) {
 	site := newSite(t, dev.Config{})
 	defer site.stop()
 	client := testkit.Client(t, []string{site.stack.Broker})

@@ -325,8 +325,8 @@ func (b *browser) scheme(value string) {
 // device is the selector of a device on the page.
 func device(user, kind string) string { return fmt.Sprintf(`[data-user=%q][data-kind=%q]`, user, kind) }
 
-// say posts as somebody in the channel that is open there.
-func (b *browser) say(of, text string) {
+// postAs posts as somebody in the channel that is open there.
+func (b *browser) postAs(of, text string) {
 	b.t.Helper()
 	b.do(chromedp.SendKeys(chromedp.CSS(of+" .conversation > .composer .say"), text+"\r", chromedp.NodeVisible))
 }

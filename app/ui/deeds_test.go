@@ -118,8 +118,8 @@ func TestVerifyAndSnapshotFromThePage(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"partition":99}`: "partition 99 is not on this node", `{"no":1}`: "the body does not have the expected form",
 	} {
-		if _, said := s.post("/ui/api/verify", body); !strings.Contains(said, want) {
-			t.Errorf("%s: %s", body, said)
+		if _, message := s.post("/ui/api/verify", body); !strings.Contains(message, want) {
+			t.Errorf("%s: %s", body, message)
 		}
 	}
 }
@@ -134,8 +134,8 @@ func TestDeedsNeedTheScopeAdmin(t *testing.T) {
 	} {
 		s.token = token
 		for path, body := range map[string]string{"/ui/api/verify": `{"partition":0}`, "/ui/api/admin/snapshots": `{"partitions":[]}`} {
-			if code, said := s.post(path, body); code != want {
-				t.Errorf("%s with token %.8q: %d %s, want %d", path, token, code, said, want)
+			if code, message := s.post(path, body); code != want {
+				t.Errorf("%s with token %.8q: %d %s, want %d", path, token, code, message, want)
 			}
 		}
 	}

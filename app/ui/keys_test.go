@@ -28,7 +28,7 @@ func TestWithKeysThePageAsksForAToken(t *testing.T) {
 	give(s.token)
 	b.unread(bobLaptop, "general", 0)
 	b.openChannel(bobLaptop, "general")
-	b.say(bobLaptop, "with a token")
+	b.postAs(bobLaptop, "with a token")
 	b.unread(annLaptop, "general", 1)
 	b.until("the text too", fmt.Sprintf(`document.querySelector('%s .message')?.innerText.includes('with a token')`, annLaptop))
 	b.click(annLaptop + ` .row:has([data-channel=general]) .count`)

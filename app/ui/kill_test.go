@@ -150,9 +150,9 @@ func TestTheNodeIsKilledUnderThePage(t *testing.T) {
 	b.unread(annPhone, "random", 1)
 	b.openChannel(bobLaptop, "general")
 	for i := range 2 {
-		b.say(bobLaptop, fmt.Sprintf("before the kill %d", i))
+		b.postAs(bobLaptop, fmt.Sprintf("before the kill %d", i))
 		b.until("it is on the screen", fmt.Sprintf(`document.querySelectorAll('%s .message.own').length === %d`, bobLaptop, 2*i+1))
-		b.say(bobLaptop, "once more")
+		b.postAs(bobLaptop, "once more")
 		b.unread(annPhone, "general", 2+3*i)
 
 		p.kill()

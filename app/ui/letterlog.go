@@ -62,17 +62,17 @@ func (u *UI) letterOptions() []kgo.Opt {
 // letterLog reads the dead letters backwards: those that were written last come first. Within a
 // partition they come in the order of the log.
 type letterLog struct {
-	u    *UI
-	ends letterEnds
-	at   map[int32]int64            // by partition: all from here on were given
-	held map[int32][]letters.Letter // read and not given yet, oldest first
-	low  map[int32]int64            // by partition: all from here on were read
-	read int                        // bytes of values so far
+	u        *UI
+	ends     letterEnds
+	at       map[int32]int64            // by partition: all from here on were given
+	buffered map[int32][]letters.Letter // read and not given yet, oldest first
+	low      map[int32]int64            // by partition: all from here on were read
+	read     int                        // bytes of values so far
 }
 
 // newLetterLog begins at a cursor; "": at the end.
 func (u *UI) newLetterLog(ends letterEnds, cursor string) (*letterLog, error) {
-	l := &letterLog{u: u, ends: ends, at: map[int32]int64{}, held: map[int32][]letters.Letter{}, low: map[int32]int64{}}
+	l := &letterLog{u: u, ends: ends, at: map[int32]int64{}, buffered: map[int32][]letters.Letter{}, low: map[int32]int64{}}
 	for p, t := range ends {
 		l.at[p] = t.to
 	}
@@ -113,9 +113,9 @@ func (l *letterLog) next(ctx context.Context) (*letters.Letter, error) {
 		return nil, err
 	}
 	var newest *letters.Letter
-	for p := range l.held {
-		if n := len(l.held[p]); n > 0 {
-			if x := &l.held[p][n-1]; newest == nil || x.Written.After(newest.Written) || x.Written.Equal(newest.Written) && x.Partition < newest.Partition {
+	for p := range l.buffered {
+		if n := len(l.buffered[p]); n > 0 {
+			if x := &l.buffered[p][n-1]; newest == nil || x.Written.After(newest.Written) || x.Written.Equal(newest.Written) && x.Partition < newest.Partition {
 				newest = x
 			}
 		}
@@ -127,7 +127,7 @@ func (l *letterLog) next(ctx context.Context) (*letters.Letter, error) {
 		return nil, nil
 	}
 	p := newest.Partition
-	l.held[p] = l.held[p][:len(l.held[p])-1]
+	l.buffered[p] = l.buffered[p][:len(l.buffered[p])-1]
 	l.at[p] = newest.Offset
 	return newest, nil
 }
@@ -157,7 +157,7 @@ func (l *letterLog) fill(ctx context.Context) error {
 	for {
 		want := map[int32]tail{}
 		for p, t := range l.ends {
-			if len(l.held[p]) == 0 && l.low[p] > t.from {
+			if len(l.buffered[p]) == 0 && l.low[p] > t.from {
 				want[p] = tail{max(t.from, l.low[p]-letterChunk), l.low[p]}
 			}
 		}
@@ -165,7 +165,7 @@ func (l *letterLog) fill(ctx context.Context) error {
 			return nil
 		}
 		err := l.u.readLetters(ctx, want, func(x letters.Letter) {
-			l.held[x.Partition] = append(l.held[x.Partition], x)
+			l.buffered[x.Partition] = append(l.buffered[x.Partition], x)
 			l.read += x.Bytes
 		})
 		if err != nil {

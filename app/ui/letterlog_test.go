@@ -121,8 +121,8 @@ func TestReplayOfAReason(t *testing.T) {
 		w := ask(u, http.MethodPost, "/ui/api/deadletters/replay", body)
 		return w.Code, strings.TrimSpace(w.Body.String())
 	}
-	if code, said := post(`{"reason":"wrong_partition","version":"old"}`); code != http.StatusConflict || !strings.Contains(said, "have changed meanwhile") {
-		t.Errorf("an old version: %d %s", code, said)
+	if code, message := post(`{"reason":"wrong_partition","version":"old"}`); code != http.StatusConflict || !strings.Contains(message, "have changed meanwhile") {
+		t.Errorf("an old version: %d %s", code, message)
 	}
 	for _, bad := range []string{`{}`, `{"reason":"x","partition":1,"offset":2}`} {
 		if code, _ := post(bad); code != http.StatusBadRequest {
@@ -130,8 +130,8 @@ func TestReplayOfAReason(t *testing.T) {
 		}
 	}
 	version := listed(t, u, "", "").Version
-	if code, said := post(`{"reason":"","version":"` + version + `"}`); code != http.StatusOK || said != `{"left_out":20,"more":false,"written":20}` {
-		t.Fatalf("%d %s", code, said)
+	if code, message := post(`{"reason":"","version":"` + version + `"}`); code != http.StatusOK || message != `{"left_out":20,"more":false,"written":20}` {
+		t.Fatalf("%d %s", code, message)
 	}
 	cl.AddConsumePartitions(map[string]map[int32]kgo.Offset{events.TopicMessages: {0: kgo.NewOffset().At(0), 1: kgo.NewOffset().At(0), 2: kgo.NewOffset().At(0)}})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -44,7 +44,7 @@ func TestNamesOfAllKinds(t *testing.T) {
 	}
 	b.shot("names-of-all-kinds")
 
-	b.say(ann, "@"+longName+", @Ann and @"+hebrewName+": write to ann@nobody.example")
+	b.postAs(ann, "@"+longName+", @Ann and @"+hebrewName+": write to ann@nobody.example")
 	called := `[...document.querySelectorAll('%s .message:last-child .called')].map((e) => e.textContent).join(' ')`
 	b.until("three are called, and an address is none of them", fmt.Sprintf(`%s === %q`, fmt.Sprintf(called, ann), "@"+longName+" @Ann @"+hebrewName))
 	b.until("who is called has a mention", fmt.Sprintf(`document.querySelector('%s .row .at')`, device(hebrewName, "laptop")))

@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// allSay waits until all three devices say what is wrong, online or connecting, and somebody who
+// allShow waits until all three devices say what is wrong, online or connecting, and somebody who
 // does not see the page is told; and judges whether that can be read, light and dark.
-func (b *browser) allSay(what, state, why string) {
+func (b *browser) allShow(what, state, why string) {
 	b.t.Helper()
 	b.until(what, fmt.Sprintf(`[...document.querySelectorAll('.device.%s .away-why')].filter((e) => e.textContent.includes(%q)).length === 3`, state, why))
 	b.until("a screen reader is told", fmt.Sprintf(`document.querySelector('[role=status][aria-live=polite]').textContent.includes(%q)`, why))
@@ -51,11 +51,11 @@ func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 		res.Body.Close()
 		stopped = res.StatusCode == http.StatusServiceUnavailable
 	}
-	b.allSay("each device, connected still, says that numbers may be old", "online", "may be those of before")
+	b.allShow("each device, connected still, says that numbers may be old", "online", "may be those of before")
 	b.until("and what the node says of it", `document.querySelector('.away-says').textContent.includes('needs version 99')`)
 	eval[bool](b, `window.tidemark.devices.forEach((d) => { d.client.close(); d.client.connect(); }) ?? true`)
-	b.allSay("each device says that its inbox cannot be read", "connecting", "inbox cannot be read")
+	b.allShow("each device says that its inbox cannot be read", "connecting", "inbox cannot be read")
 	b.until("and what the node says of it", `document.querySelector('.away-says').textContent.includes('needs version 99')`)
 	s.stop()
-	b.allSay("each device says that the node does not answer", "connecting", "does not answer")
+	b.allShow("each device says that the node does not answer", "connecting", "does not answer")
 }

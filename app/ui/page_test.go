@@ -40,7 +40,7 @@ func town(t *testing.T, c dev.Config) (*site, *browser) {
 func TestWhatOneDeviceReadsAnotherFollows(t *testing.T) {
 	_, b := town(t, dev.Config{})
 	b.openChannel(bobLaptop, "general")
-	b.say(bobLaptop, "hello @ann")
+	b.postAs(bobLaptop, "hello @ann")
 	b.unread(annLaptop, "general", 1)
 	b.unread(annPhone, "general", 1)
 	b.total(annPhone, 2)
@@ -57,7 +57,7 @@ func TestWhatOneDeviceReadsAnotherFollows(t *testing.T) {
 	b.until("the unread line stays where reading had stopped", fmt.Sprintf(`document.querySelector('%s .line + .message')?.innerText.includes('hello')`, annLaptop))
 
 	// Bob posts again: Ann's laptop is looking no more, since Bob's is in use.
-	b.say(bobLaptop, "one more")
+	b.postAs(bobLaptop, "one more")
 	b.unread(annLaptop, "general", 1)
 	b.click(annLaptop + " .messages")
 	b.unread(annPhone, "general", 0)
@@ -89,9 +89,9 @@ func TestOfflineAndBack(t *testing.T) {
 	b.openChannel(annLaptop, "general")
 	b.click(bobLaptop + " .switch")
 	b.until("it says so", fmt.Sprintf(`document.querySelector('%s.offline .state')?.innerText === 'offline'`, bobLaptop))
-	b.say(annLaptop, "are you there?")
+	b.postAs(annLaptop, "are you there?")
 	b.until("it is sent, and no more", fmt.Sprintf(`document.querySelector('%s .message.own .ticks.sent')`, annLaptop))
-	b.say(annLaptop, "later then")
+	b.postAs(annLaptop, "later then")
 	b.until("both are on the screen", fmt.Sprintf(`document.querySelectorAll('%s .message.own').length === 2`, annLaptop))
 	b.unread(bobLaptop, "general", 0) // what is shown is old, and says so
 	b.shot("offline")
@@ -109,7 +109,7 @@ func TestOfflineAndBack(t *testing.T) {
 func TestTheNodeIsRestartedUnderThePage(t *testing.T) {
 	s, b := town(t, dev.Config{DataDir: t.TempDir()})
 	b.openChannel(bobLaptop, "general")
-	b.say(bobLaptop, "before")
+	b.postAs(bobLaptop, "before")
 	b.unread(annPhone, "general", 1)
 	s.stop()
 	b.until("each device says that it is not connected", `document.querySelectorAll('.device.connecting .state').length === 3`)
@@ -118,7 +118,7 @@ func TestTheNodeIsRestartedUnderThePage(t *testing.T) {
 	s.start()
 	b.until("all are back", `document.querySelectorAll('.device.online').length === 3`)
 	b.unread(annPhone, "general", 1)
-	b.say(bobLaptop, "after")
+	b.postAs(bobLaptop, "after")
 	b.unread(annPhone, "general", 2)
 	b.openChannel(annLaptop, "general")
 	b.unread(annPhone, "general", 0)

@@ -40,12 +40,12 @@ func TestTicksAndReceipts(t *testing.T) {
 	b.click(cleo + " .switch")
 	b.until("Cleo is offline", fmt.Sprintf(`document.querySelector('%s.offline')`, cleo))
 	b.openChannel(annLaptop, "general")
-	b.say(annLaptop, "who is coming?")
+	b.postAs(annLaptop, "who is coming?")
 	b.unread(bobLaptop, "general", 1)
 	b.tick(annLaptop, "who is coming?", "sent") // Bob has it, Cleo has not
 	b.click(cleo + " .switch")
 	b.unread(cleo, "general", 1)
-	b.say(annLaptop, "at eight")
+	b.postAs(annLaptop, "at eight")
 	b.tick(annLaptop, "at eight", "delivered")
 
 	// Reading includes what came before.

@@ -35,11 +35,11 @@ type Message struct {
 type timeline struct {
 	mu       sync.Mutex
 	revision uint64
-	channels map[string]*room
+	channels map[string]*channelMessages
 	changed  chan struct{} // closed at the next change, and replaced
 }
 
-type room struct {
+type channelMessages struct {
 	messages []*Message // oldest first
 	byID     map[string]*Message
 	members  map[string]bool
@@ -48,7 +48,7 @@ type room struct {
 }
 
 func newTimeline() *timeline {
-	return &timeline{channels: map[string]*room{}, changed: make(chan struct{})}
+	return &timeline{channels: map[string]*channelMessages{}, changed: make(chan struct{})}
 }
 
 // apply folds one event in.
@@ -63,8 +63,8 @@ func (t *timeline) apply(m *events.Message) {
 	}
 	c := t.channels[id]
 	if c == nil {
-		t.makeRoom()
-		c = &room{byID: map[string]*Message{}, members: map[string]bool{}}
+		t.evictOldest()
+		c = &channelMessages{byID: map[string]*Message{}, members: map[string]bool{}}
 		t.channels[id] = c
 	}
 	t.note(c)
@@ -96,7 +96,7 @@ func (t *timeline) apply(m *events.Message) {
 }
 
 // note counts a change, of a channel or of which there are.
-func (t *timeline) note(c *room) {
+func (t *timeline) note(c *channelMessages) {
 	t.revision++
 	if c != nil {
 		c.revision = t.revision
@@ -105,8 +105,8 @@ func (t *timeline) note(c *room) {
 	t.changed = make(chan struct{})
 }
 
-// makeRoom forgets the channel in which nothing has happened for longest, if there are many.
-func (t *timeline) makeRoom() {
+// evictOldest forgets the channel in which nothing has happened for longest, if there are many.
+func (t *timeline) evictOldest() {
 	if len(t.channels) < keptChannels {
 		return
 	}
@@ -119,7 +119,7 @@ func (t *timeline) makeRoom() {
 	delete(t.channels, oldest)
 }
 
-func (c *room) post(m *events.Message, revision uint64) {
+func (c *channelMessages) post(m *events.Message, revision uint64) {
 	id := string(m.MessageID)
 	if c.byID[id] != nil {
 		return // a duplicate
@@ -140,7 +140,7 @@ func (c *room) post(m *events.Message, revision uint64) {
 
 // purge erases what is up to a message. A target by seq is not known here: the page has no seqs of
 // its own.
-func (c *room) purge(m *events.Message, revision uint64) {
+func (c *channelMessages) purge(m *events.Message, revision uint64) {
 	last := -1
 	switch m.Target {
 	case events.TargetMessageID:

@@ -43,7 +43,7 @@ func (u *UI) verify(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.WriteHeader(http.StatusOK)
 	var mu sync.Mutex
-	var said time.Time
+	var sentAt time.Time
 	send := func(v verified) {
 		if json.NewEncoder(w).Encode(v) == nil {
 			_ = http.NewResponseController(w).Flush() // the caller may be gone, which ends the context
@@ -52,8 +52,8 @@ func (u *UI) verify(w http.ResponseWriter, r *http.Request) {
 	res, err := u.cfg.Verify(r.Context(), want.Partition, func(share float64) {
 		mu.Lock()
 		defer mu.Unlock()
-		if now := time.Now(); now.Sub(said) >= progressEvery {
-			said = now
+		if now := time.Now(); now.Sub(sentAt) >= progressEvery {
+			sentAt = now
 			send(verified{Progress: &share})
 		}
 	})

@@ -132,16 +132,16 @@ func (a *adoption) same(want *model.Model, parts string) {
 // imports.
 func TestImportAndBridgeAreKilled(t *testing.T) {
 	kills := 6
-	if said := os.Getenv(killsEnv); said != "" {
+	if message := os.Getenv(killsEnv); message != "" {
 		var err error
-		if kills, err = strconv.Atoi(said); err != nil {
+		if kills, err = strconv.Atoi(message); err != nil {
 			t.Fatalf("%s: %v", killsEnv, err)
 		}
 	}
 	seed := rand.Uint64()
-	if said := os.Getenv(killsEnv + "_SEED"); said != "" {
+	if message := os.Getenv(killsEnv + "_SEED"); message != "" {
 		var err error
-		if seed, err = strconv.ParseUint(said, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(message, 10, 64); err != nil {
 			t.Fatalf("%s_SEED: %v", killsEnv, err)
 		}
 	}

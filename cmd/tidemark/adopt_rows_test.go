@@ -18,9 +18,9 @@ const rowsEnv = "TIDEMARK_TEST_ADOPT_ROWS"
 // hardly one differs. It logs what both have cost.
 func TestManyRows(t *testing.T) {
 	rows := int64(20_000)
-	if said := os.Getenv(rowsEnv); said != "" {
+	if message := os.Getenv(rowsEnv); message != "" {
 		var err error
-		if rows, err = strconv.ParseInt(said, 10, 64); err != nil {
+		if rows, err = strconv.ParseInt(message, 10, 64); err != nil {
 			t.Fatalf("%s: %v", rowsEnv, err)
 		}
 	}

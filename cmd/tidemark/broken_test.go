@@ -43,9 +43,9 @@ func TestBrokenConnectionsInWords(t *testing.T) {
 				{"snapshot", "create", "--node", url},
 			} {
 				r := tidemark(t, "", args...)
-				said := strings.Contains(r.errout, url+" closed the connection without an answer") || // or was reset while it was made
+				reported := strings.Contains(r.errout, url+" closed the connection without an answer") || // or was reset while it was made
 					atOnce && strings.Contains(r.errout, "no node answers at "+url)
-				if r.code != exitFailed || strings.Contains(r.errout, "context canceled") || !said {
+				if r.code != exitFailed || strings.Contains(r.errout, "context canceled") || !reported {
 					t.Errorf("at once %t: %s: %+v", atOnce, strings.Join(args[:2], " "), r)
 				}
 			}

@@ -63,9 +63,9 @@ func TestWhatDestroysAsksFirst(t *testing.T) {
 				}
 				var out, errout testkit.Output
 				code := execute(t.Context(), append([]string{"tidemark"}, args...), stdin, &out, &errout)
-				said := errout.String()
-				if refused := strings.Contains(said, "nothing was done"); !strings.Contains(said, "Type yes to go on: ") || refused == goesOn || code == exitUsage {
-					t.Errorf("answer %q: exit %d, %s", answer, code, said)
+				message := errout.String()
+				if refused := strings.Contains(message, "nothing was done"); !strings.Contains(message, "Type yes to go on: ") || refused == goesOn || code == exitUsage {
+					t.Errorf("answer %q: exit %d, %s", answer, code, message)
 				}
 			}
 			if r := tidemark(t, "", append(args, "--yes")...); r.code == exitUsage || strings.Contains(r.errout, "Type yes") {

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 	if testing.Short() { // the race detector has enough to do with these
 		args, least = append(args, "--story", "museum-3*", "--story", "museum-4*", "--story", "wish/*"), 30
 	}
-	r := told(t, args...)
+	r := runConformance(t, args...)
 	if r.code != exitDone {
 		t.Fatalf("exit %d: %s\n%s", r.code, r.errout, differing(t, r.out))
 	}
@@ -39,8 +39,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// told runs the command, for as long as a busy machine may need.
-func told(t *testing.T, args ...string) result {
+// runConformance runs the command, for as long as a busy machine may need.
+func runConformance(t *testing.T, args ...string) result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -139,7 +139,7 @@ func TestConformanceWithoutTokens(t *testing.T) {
 		}
 		return body
 	})
-	if r := told(t, "--target", late, "--story", "museum-4*"); r.code != exitDone {
+	if r := runConformance(t, "--target", late, "--story", "museum-4*"); r.code != exitDone {
 		t.Errorf("exit %d: %s\n%s", r.code, r.errout, r.out)
 	}
 	never := liar(t, late, func(path string, body []byte) []byte {

@@ -79,7 +79,7 @@ func (c *diffCmd) Run(a *verbs.App) error {
 		d, err = c.Admin().Diff(ctx, q)
 	}
 	if err != nil {
-		return c.Said(err)
+		return c.Readable(err)
 	}
 	if c.JSON {
 		return term.PrintJSON(a.Stdout, d)

@@ -41,7 +41,7 @@ func TestImportWithASlot(t *testing.T) {
 	if r.code != exitFailed || !found || !strings.Contains(r.errout, "the publications of the slot chat lack tables") {
 		t.Fatalf("without publications: %+v", r)
 	}
-	if _, err := source.HeldBy(t.Context(), dsn, "chat"); err == nil {
+	if _, err := source.RetainedBy(t.Context(), dsn, "chat"); err == nil {
 		t.Error("there is a slot without publications")
 	}
 	testkit.SQL(t, dsn, sql)

@@ -105,12 +105,12 @@ func TestInspectWhatAStoreKnows(t *testing.T) {
 	fails(exitFailed, "is not in this store: up to its position nobody posted to it or joined it, or it was deleted", dir, "--channel", here)
 	fails(exitUsage, "--limit 0", dir, "--channel", "general", "--limit", "0")
 	fails(exitUsage, "tidemark inspect snapshot file:///x", "file:///x")
-	held, err := projections.OpenStopped(store, nil)
+	stopped, err := projections.OpenStopped(store, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fails(exitFailed, "is in use: query the node that uses it (`tidemark query`), look into a snapshot", dir, "--channel", "general")
-	if err := held.Close(); err != nil {
+	if err := stopped.Close(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -141,8 +141,8 @@ func TestInspectSnapshot(t *testing.T) {
 
 	r := verb("--channel", "general", "--user", "ann", "--tmp", tmp)
 	want := ok(t, "", "inspect", "store", dir, "--channel", "general", "--user", "ann")
-	_, said, _ := strings.Cut(r.out, "\n") // but for the first line, where it is from
-	if _, line, _ := strings.Cut(want, "\n"); r.code != exitDone || said != line || !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(r.out, "store")), url+", snapshot 8-1-0 of partition ") {
+	_, message, _ := strings.Cut(r.out, "\n") // but for the first line, where it is from
+	if _, line, _ := strings.Cut(want, "\n"); r.code != exitDone || message != line || !strings.HasPrefix(strings.TrimSpace(strings.TrimPrefix(r.out, "store")), url+", snapshot 8-1-0 of partition ") {
 		t.Errorf("%+v\nthe store itself says\n%s", r, want)
 	}
 	if r := verb("--user", "nobody", "--tmp", tmp); r.code != exitFailed || !strings.Contains(r.errout, `user "nobody" is not in this store`) {

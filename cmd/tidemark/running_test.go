@@ -131,7 +131,7 @@ func TestSnapshotOfARunningNode(t *testing.T) {
 		return tidemark(t, "", append([]string{"snapshot", "create", "--node", url}, args...)...)
 	}
 	p := events.PartitionOf([]byte("general"), 2)
-	says := func(r result, code int, want ...string) {
+	expect := func(r result, code int, want ...string) {
 		t.Helper()
 		for _, w := range want {
 			if r.code != code || !strings.Contains(r.out+r.errout, w) {
@@ -139,20 +139,20 @@ func TestSnapshotOfARunningNode(t *testing.T) {
 			}
 		}
 	}
-	says(create(), exitDone, fmt.Sprintf("partition %d: snapshot 4-1-", p), "were uploaded in", fmt.Sprintf("partition %d: nothing was folded yet", 1-p))
-	says(create("--partition", fmt.Sprint(p)), exitDone, "has the same position")
-	says(create("--partition", fmt.Sprint(p), "--full", "--json"), exitDone, `"unchanged":false`, fmt.Sprintf(`"partition":%d`, p), `"uploaded_bytes":`)
-	says(create("--partition", "9"), exitFailed, "partition 9: this node does not own the partition")
-	says(create("--data-dir", s.data), exitUsage, "leave out --data-dir and --snapshots")
-	says(tidemark(t, "", "snapshot", "create"), exitUsage, "name the bucket with --snapshots")
-	says(tidemark(t, "", "snapshot", "create", "--data-dir", s.data, "--snapshots", bucket), exitFailed, "is in use: name the node that uses it with --node")
+	expect(create(), exitDone, fmt.Sprintf("partition %d: snapshot 4-1-", p), "were uploaded in", fmt.Sprintf("partition %d: nothing was folded yet", 1-p))
+	expect(create("--partition", fmt.Sprint(p)), exitDone, "has the same position")
+	expect(create("--partition", fmt.Sprint(p), "--full", "--json"), exitDone, `"unchanged":false`, fmt.Sprintf(`"partition":%d`, p), `"uploaded_bytes":`)
+	expect(create("--partition", "9"), exitFailed, "partition 9: this node does not own the partition")
+	expect(create("--data-dir", s.data), exitUsage, "leave out --data-dir and --snapshots")
+	expect(tidemark(t, "", "snapshot", "create"), exitUsage, "name the bucket with --snapshots")
+	expect(tidemark(t, "", "snapshot", "create", "--data-dir", s.data, "--snapshots", bucket), exitFailed, "is in use: name the node that uses it with --node")
 	stop()
-	says(tidemark(t, "", "snapshot", "verify", "--snapshots", bucket), exitDone, "is in order")
-	says(create(), exitFailed, "no node answers at http://127.0.0.1")
+	expect(tidemark(t, "", "snapshot", "verify", "--snapshots", bucket), exitDone, "is in order")
+	expect(create(), exitFailed, "no node answers at http://127.0.0.1")
 
 	url, stop = s.run()
 	awaitReady(t, url)
-	says(create(), exitFailed, "start it with --snapshots")
+	expect(create(), exitFailed, "start it with --snapshots")
 	stop()
 }
 

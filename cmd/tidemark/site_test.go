@@ -24,7 +24,7 @@ import (
 type site struct {
 	t                   *testing.T
 	broker, redis, data string
-	said                fmt.Stringer // what the last node has logged
+	output              fmt.Stringer // what the last node has logged
 }
 
 func newSite(t *testing.T, env testkit.Env, partitions int) *site {
@@ -44,7 +44,7 @@ func (s *site) run(args ...string) (url string, stop func()) {
 	s.t.Helper()
 	_, errout, cancel := background(s.t, append([]string{"run", "--brokers", s.broker, "--redis", s.redis, "--data-dir", s.data,
 		"--listen", "127.0.0.1:0"}, args...)...)
-	s.said = errout
+	s.output = errout
 	errout.Await(s.t, "listen=")
 	m := listenAt.FindStringSubmatch(errout.String())
 	url = "http://" + m[1]
@@ -118,7 +118,7 @@ func (s *site) cached() {
 		}
 		if time.Now().After(deadline) {
 			s.t.Fatalf("Redis never holds what was folded: ann %q, bob %q, channel %v, cursors %v, epoch %q; the node said\n%s", ann, bob,
-				rdb.HGetAll(ctx, "channel-latest:general").Val(), rdb.HGetAll(ctx, "tidemark:cursors").Val(), rdb.Get(ctx, "tidemark:epoch").Val(), s.said)
+				rdb.HGetAll(ctx, "channel-latest:general").Val(), rdb.HGetAll(ctx, "tidemark:cursors").Val(), rdb.Get(ctx, "tidemark:epoch").Val(), s.output)
 		}
 	}
 }
@@ -173,11 +173,11 @@ func stored(t *testing.T, p *projections.Partition) {
 
 // store is that of the partition of channel general.
 func (s *site) store() string {
-	held, err := processor.Stores(s.data)
+	stores, err := processor.Stores(s.data)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return processor.StoreDir(s.data, events.PartitionOf([]byte("general"), int32(len(held))))
+	return processor.StoreDir(s.data, events.PartitionOf([]byte("general"), int32(len(stores))))
 }
 
 var story = strings.Join([]string{joinLine, postLine("m1", "secret text"), postLine("m2", "more"), postLine("m3", "most"), readLine}, "\n")

@@ -111,7 +111,7 @@ func TestVerifyOfAStoreThatIsBehind(t *testing.T) {
 		t.Helper()
 		for deadline := time.Now().Add(2 * time.Minute); !is(t.Context()); time.Sleep(5 * time.Millisecond) { // nothing is judged by it
 			if time.Now().After(deadline) {
-				t.Fatalf("Redis never holds %s; the node said\n%s", what, s.said)
+				t.Fatalf("Redis never holds %s; the node said\n%s", what, s.output)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ const (
 	settled    = 500 * time.Millisecond // how much later than other records of its time a record may come
 	listEvery  = 10 * time.Second       // time between two searches for new topics
 	beforehand = 10 * time.Minute       // how far the clocks of the import and of Debezium may differ
-	heldMost   = 20_000                 // records of a partition that wait for records of other partitions
+	maxWaiting = 20_000                 // records of a partition that wait for records of other partitions
 )
 
 // feed reads the changes that Debezium writes, a topic for each table. It puts the changes of all
@@ -34,18 +34,18 @@ type feed struct {
 	state  *importer.State
 	moment *source.Moment // what the import has; nil: the mapping knows
 
-	parts  map[part]*feedPart
-	held   []*held
-	ready  []*source.Transaction
-	behind map[*source.Transaction][]*held
-	begun  time.Time // start of the current wait; zero: there is none
-	upTo   *held     // the newest change at that time
-	count  int       // the number of records read at that time
-	total  int
-	ends   map[part]int64 // once the wait is over
-	listed time.Time
-	last   source.LSN
-	missed map[string]bool
+	parts   map[part]*feedPart
+	waiting []*waitingChange
+	ready   []*source.Transaction
+	behind  map[*source.Transaction][]*waitingChange
+	begun   time.Time      // start of the current wait; zero: there is none
+	upTo    *waitingChange // the newest change at that time
+	count   int            // the number of records read at that time
+	total   int
+	ends    map[part]int64 // once the wait is over
+	listed  time.Time
+	last    source.LSN
+	missed  map[string]bool
 }
 
 type part struct {
@@ -57,18 +57,18 @@ type part struct {
 type feedPart struct {
 	read    int64   // next offset to be read
 	pending []int64 // offsets of changes that are not taken
-	newest  *held
+	newest  *waitingChange
 	paused  bool
 }
 
-// held is a change that waits for others.
-type held struct {
+// waitingChange is a change that waits for others.
+type waitingChange struct {
 	*source.Envelope
 	at     part
 	offset int64
 }
 
-func (h *held) compare(o *held) int {
+func (h *waitingChange) compare(o *waitingChange) int {
 	return cmp.Or(cmp.Compare(h.After, o.After), cmp.Compare(h.At, o.At), cmp.Compare(h.at.topic, o.at.topic),
 		cmp.Compare(h.at.n, o.at.n), cmp.Compare(h.offset, o.offset))
 }
@@ -84,7 +84,7 @@ func openFeed(ctx context.Context, conf *Config, state *importer.State) (_ *feed
 		return nil, refuse("the import %s does not record which transactions it includes (an older build made it, or it read files): import again into fresh topics", state.Name())
 	}
 	f := &feed{
-		conf: conf, state: state, moment: moment, parts: map[part]*feedPart{}, behind: map[*source.Transaction][]*held{}, missed: map[string]bool{},
+		conf: conf, state: state, moment: moment, parts: map[part]*feedPart{}, behind: map[*source.Transaction][]*waitingChange{}, missed: map[string]bool{},
 	}
 	f.cl, err = conf.Kafka.Client(ctx, patience, kgo.DisableClientMetrics(), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.FetchMaxWait(250*time.Millisecond), kgo.KeepControlRecords(), kgo.MetadataMinAge(100*time.Millisecond))
@@ -205,7 +205,7 @@ func (f *feed) Next(ctx context.Context, wait time.Duration) (*source.Transactio
 		if err := f.list(ctx); err != nil {
 			return nil, err
 		}
-		if len(f.held) > 0 {
+		if len(f.waiting) > 0 {
 			wait = min(wait, settled/5)
 		}
 		if err := f.poll(ctx, wait); err != nil {
@@ -281,10 +281,10 @@ func (f *feed) take(r *kgo.Record) error {
 		}
 		return nil
 	}
-	h := &held{e, at, r.Offset}
-	f.held, f.total = append(f.held, h), f.total+1
+	h := &waitingChange{e, at, r.Offset}
+	f.waiting, f.total = append(f.waiting, h), f.total+1
 	p.pending, p.newest = append(p.pending, r.Offset), h
-	if len(p.pending) > heldMost && !p.paused {
+	if len(p.pending) > maxWaiting && !p.paused {
 		p.paused = true
 		f.cl.PauseFetchPartitions(map[string][]int32{r.Topic: {r.Partition}})
 	}
@@ -296,7 +296,7 @@ func (f *feed) take(r *kgo.Record) error {
 // can come any more. The newest transaction may still be incomplete, unless no topic had a new
 // record.
 func (f *feed) release(ctx context.Context) error {
-	if len(f.held) == 0 {
+	if len(f.waiting) == 0 {
 		f.begun = time.Time{}
 		return nil
 	}
@@ -317,24 +317,24 @@ func (f *feed) release(ctx context.Context) error {
 		}
 	}
 	quiet := f.total == f.count
-	slices.SortFunc(f.held, (*held).compare)
-	n := slices.IndexFunc(f.held, func(h *held) bool { return h.compare(f.upTo) > 0 })
+	slices.SortFunc(f.waiting, (*waitingChange).compare)
+	n := slices.IndexFunc(f.waiting, func(h *waitingChange) bool { return h.compare(f.upTo) > 0 })
 	if n < 0 {
-		n = len(f.held)
+		n = len(f.waiting)
 	}
 	if !quiet {
-		n = slices.IndexFunc(f.held, func(h *held) bool { return h.After >= f.upTo.After })
+		n = slices.IndexFunc(f.waiting, func(h *waitingChange) bool { return h.After >= f.upTo.After })
 	}
-	f.group(f.held[:n])
-	f.held = slices.Clone(f.held[n:])
+	f.group(f.waiting[:n])
+	f.waiting = slices.Clone(f.waiting[n:])
 	f.begun = time.Time{}
 	return nil
 }
 
 // reach returns the newest change up to which all partitions can be read. A partition that has
 // delivered enough is paused until its turn.
-func (f *feed) reach() *held {
-	newest := slices.MaxFunc(f.held, (*held).compare)
+func (f *feed) reach() *waitingChange {
+	newest := slices.MaxFunc(f.waiting, (*waitingChange).compare)
 	for _, p := range f.parts {
 		if p.paused && p.newest.compare(newest) < 0 {
 			newest = p.newest
@@ -369,7 +369,7 @@ func (f *feed) listEnds(ctx context.Context) error {
 }
 
 // group makes transactions of changes in order.
-func (f *feed) group(all []*held) {
+func (f *feed) group(all []*waitingChange) {
 	var tx *source.Transaction
 	var id uint32
 	for _, h := range all {
@@ -389,7 +389,7 @@ func (f *feed) group(all []*held) {
 func (f *feed) taken(tx *source.Transaction) {
 	for _, h := range f.behind[tx] {
 		p := f.parts[h.at]
-		if p.pending = p.pending[1:]; p.paused && len(p.pending) < heldMost/2 {
+		if p.pending = p.pending[1:]; p.paused && len(p.pending) < maxWaiting/2 {
 			p.paused = false
 			f.cl.ResumeFetchPartitions(map[string][]int32{h.at.topic: {h.at.n}})
 		}

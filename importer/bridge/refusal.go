@@ -16,7 +16,7 @@ func (r RefusedError) Unwrap() error { return r.error }
 func refuse(format string, args ...any) error { return RefusedError{fmt.Errorf(format, args...)} }
 
 // begin loads the state from which the bridge continues. It refuses if the bridge cannot.
-func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, error) {
+func begin(conf *Config, state *importer.State, retained *source.Retained) (source.LSN, error) {
 	name := conf.Product + "/" + conf.Slot
 	if err := imported(conf, state, "--slot "+conf.Slot); err != nil {
 		return 0, err
@@ -25,16 +25,16 @@ func begin(conf *Config, state *importer.State, held *source.Held) (source.LSN, 
 	if state.LSN == "" || err != nil {
 		return 0, refuse("the import %s made no replication slot, so later changes are unknown: import again into fresh topics, with --slot", name)
 	}
-	if held == nil {
+	if retained == nil {
 		return 0, refuse("the database has no replication slot %s any more: changes since %v are lost to the bridge; import again into fresh topics, with --slot", conf.Slot, from)
 	}
-	if held.Status == "lost" {
+	if retained.Status == "lost" {
 		return 0, refuse("the database has removed WAL that the slot %s needs (max_slot_wal_keep_size): changes since %v are lost to the bridge; "+
 			"remove the slot with `tidemark import --drop-slot`, and import again into fresh topics", conf.Slot, from)
 	}
-	if held.Confirmed > from {
+	if retained.Confirmed > from {
 		return 0, refuse("somebody else has read the slot %s up to %v, and the bridge has written up to %v: changes in between are lost to the bridge; "+
-			"remove the slot with `tidemark import --drop-slot`, and import again into fresh topics", conf.Slot, held.Confirmed, from)
+			"remove the slot with `tidemark import --drop-slot`, and import again into fresh topics", conf.Slot, retained.Confirmed, from)
 	}
 	return from, nil
 }

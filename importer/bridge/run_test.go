@@ -25,20 +25,20 @@ import (
 func TestBeginnings(t *testing.T) {
 	conf := &Config{Product: "mattermost", Slot: "chat", Source: "here"}
 	done := &importer.State{Phase: "done", Source: "here", LSN: "0/20"}
-	free := &source.Held{Slot: "chat", Confirmed: 0x20, Status: "reserved"}
+	free := &source.Retained{Slot: "chat", Confirmed: 0x20, Status: "reserved"}
 	for want, c := range map[string]struct {
-		state *importer.State
-		held  *source.Held
+		state    *importer.State
+		retained *source.Retained
 	}{
 		"there is no import mattermost/chat in these topics":        {nil, free},
 		"the import mattermost/chat is not finished":                {&importer.State{Phase: "reads", Source: "here", LSN: "0/20"}, free},
 		"read there, and --source is here":                          {&importer.State{Phase: "done", Source: "there", LSN: "0/20"}, free},
 		"made no replication slot":                                  {&importer.State{Phase: "done", Source: "here"}, free},
 		"has no replication slot chat any more: changes since 0/20": {done, nil},
-		"has removed WAL that the slot chat needs":                  {done, &source.Held{Slot: "chat", Confirmed: 0x20, Status: "lost"}},
-		"somebody else has read the slot chat up to 0/21":           {done, &source.Held{Slot: "chat", Confirmed: 0x21}},
+		"has removed WAL that the slot chat needs":                  {done, &source.Retained{Slot: "chat", Confirmed: 0x20, Status: "lost"}},
+		"somebody else has read the slot chat up to 0/21":           {done, &source.Retained{Slot: "chat", Confirmed: 0x21}},
 	} {
-		_, err := begin(conf, c.state, c.held)
+		_, err := begin(conf, c.state, c.retained)
 		var refused RefusedError
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)

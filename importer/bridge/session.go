@@ -64,7 +64,7 @@ type session struct {
 	problems importer.Problems
 	savedAt  time.Time
 	askedAt  time.Time
-	saidAt   time.Time
+	loggedAt time.Time
 	reported int64
 }
 
@@ -131,11 +131,11 @@ func (s *session) open(ctx context.Context) (err error) {
 // openSlot begins to read the slot.
 func (s *session) openSlot(ctx context.Context) (err error) {
 	conf := &s.conf
-	held, err := s.now.Held(ctx, conf.Slot)
+	retained, err := s.now.Retained(ctx, conf.Slot)
 	if err != nil && !errors.Is(err, source.ErrNoSlot) {
 		return err
 	}
-	if s.at, err = begin(conf, s.state, held); err != nil {
+	if s.at, err = begin(conf, s.state, retained); err != nil {
 		return err
 	}
 	if err := source.CheckPublications(ctx, conf.DSN, conf.Slot, conf.follows()); err != nil {
@@ -225,20 +225,20 @@ func (s *session) ask(ctx context.Context) error {
 	}
 	s.askedAt = time.Now()
 	if s.feed != nil {
-		if time.Since(s.saidAt) >= sayEvery {
-			s.saidAt = time.Now()
-			s.status.say(s.conf.Log, nil)
+		if time.Since(s.loggedAt) >= logEvery {
+			s.loggedAt = time.Now()
+			s.status.logState(s.conf.Log, nil)
 		}
 		return nil
 	}
-	held, err := s.now.Held(ctx, s.conf.Slot)
+	retained, err := s.now.Retained(ctx, s.conf.Slot)
 	if err != nil {
 		return err
 	}
-	s.status.holds(held)
-	if time.Since(s.saidAt) >= sayEvery {
-		s.saidAt = time.Now()
-		s.status.say(s.conf.Log, held)
+	s.status.holds(retained)
+	if time.Since(s.loggedAt) >= logEvery {
+		s.loggedAt = time.Now()
+		s.status.logState(s.conf.Log, retained)
 	}
 	return nil
 }

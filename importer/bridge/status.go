@@ -13,17 +13,17 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// sayEvery is the time between two log lines about the bridge.
-const sayEvery = time.Minute
+// logEvery is the time between two log lines about the bridge.
+const logEvery = time.Minute
 
 // status is the state of a bridge.
 type status struct {
-	connected    prometheus.Gauge
-	failed       prometheus.Counter
-	written      *prometheus.CounterVec
-	transactions prometheus.Counter
-	problems     prometheus.Counter
-	held, free   prometheus.Gauge
+	connected      prometheus.Gauge
+	failed         prometheus.Counter
+	written        *prometheus.CounterVec
+	transactions   prometheus.Counter
+	problems       prometheus.Counter
+	retained, free prometheus.Gauge
 
 	mu      sync.Mutex
 	why     error     // why the bridge does not follow the database; nil if it does
@@ -45,7 +45,7 @@ func newStatus(r prometheus.Registerer) *status {
 		failed:       counter("sessions_failed_total", "Times that the bridge began again after an error."),
 		transactions: counter("transactions_total", "Transactions of the database that were written."),
 		problems:     counter("not_mapped_total", "Changes that could not be mapped as they are."),
-		held:         gauge("slot_held_bytes", "WAL that the database keeps for the slot."),
+		retained:     gauge("slot_held_bytes", "WAL that the database keeps for the slot."),
 		free:         gauge("slot_free_bytes", "WAL until the database gives the slot up (max_slot_wal_keep_size); -1: never."),
 		written: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "tidemark_bridge_records_total", Help: "Events that were written, by topic.",
@@ -56,7 +56,7 @@ func newStatus(r prometheus.Registerer) *status {
 		s.written.WithLabelValues(in.String())
 	}
 	if r != nil {
-		r.MustRegister(s.connected, s.failed, s.transactions, s.problems, s.held, s.free, s.written,
+		r.MustRegister(s.connected, s.failed, s.transactions, s.problems, s.retained, s.free, s.written,
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 				Name: "tidemark_bridge_lag_seconds", Help: "Age of the oldest change that is not written; 0 if all are.",
 			}, func() float64 { return s.lag().Seconds() }),
@@ -134,22 +134,22 @@ func (s *status) age() time.Duration {
 	return max(0, time.Since(s.newest))
 }
 
-func (s *status) holds(h *source.Held) {
-	s.held.Set(float64(h.Bytes))
+func (s *status) holds(h *source.Retained) {
+	s.retained.Set(float64(h.Bytes))
 	s.free.Set(float64(h.Free))
 }
 
-// say logs the state of the bridge; h is nil without a slot.
-func (s *status) say(log *slog.Logger, h *source.Held) {
+// logState logs the state of the bridge; h is nil without a slot.
+func (s *status) logState(log *slog.Logger, h *source.Retained) {
 	lag, age := s.lag(), s.age()
 	s.mu.Lock()
 	records := s.records
 	s.mu.Unlock()
-	said := []any{"lag", lag.Round(time.Millisecond), "newest", age.Round(time.Millisecond), "events", records}
+	fields := []any{"lag", lag.Round(time.Millisecond), "newest", age.Round(time.Millisecond), "events", records}
 	if h != nil {
-		said = append(said, "slot", h.String())
+		fields = append(fields, "slot", h.String())
 	}
-	log.Info("the bridge is following", said...)
+	log.Info("the bridge is following", fields...)
 }
 
 // isNew reports whether a reason has not been logged yet.

@@ -151,12 +151,12 @@ func TestRecountOfLess(t *testing.T) {
 			list[i] = importer.Event{Kind: importer.KindMute, Channel: "c", User: "eve", At: at(1)}
 		}
 	}
-	room, thread := Pair{"eve", "c", ""}, Pair{"eve", "c", "m2"}
-	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{room, thread}, at(1000))
+	pair, thread := Pair{"eve", "c", ""}, Pair{"eve", "c", "m2"}
+	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{pair, thread}, at(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := got[room]; r.Unread != 4 || r.Less != (Excluded{Quiet: 1, History: 3, Muted: 4}) {
+	if r := got[pair]; r.Unread != 4 || r.Less != (Excluded{Quiet: 1, History: 3, Muted: 4}) {
 		t.Errorf("in the channel: %+v", r)
 	}
 	if r := got[thread]; r.Unread != 0 || r.Excluded != (Excluded{Unfollowed: 2}) {

@@ -28,7 +28,7 @@ type TableLive struct {
 	viewed   memory[string] // pointers, by channel, user and thread
 	muted    memory[bool]   // by channel and user
 	followed memory[int64]  // since when, by channel, thread and user; -1: not
-	said     memory[uint64] // written messages, by channel and id
+	written  memory[uint64] // written messages, by channel and id
 	seed     maphash.Seed
 	types    map[string]map[string]string // of columns, by table
 }

@@ -218,7 +218,7 @@ func (x *tableChange) message() error {
 	}
 	for i := range all {
 		e := &all[i]
-		if !x.said.set(e.Channel+"\x00"+e.ID, x.content(e)) {
+		if !x.written.set(e.Channel+"\x00"+e.ID, x.content(e)) {
 			continue
 		}
 		if x.kind == source.Inserted {
@@ -246,7 +246,7 @@ func (x *tableChange) edited() error {
 	all, err := x.rows("messages", map[string]string{"message_id": x.key["message_id"]}, tableMessage)
 	for i := range all {
 		e := &all[i]
-		if e.Until > 0 || !x.said.set(e.Channel+"\x00"+e.ID, x.content(e)) {
+		if e.Until > 0 || !x.written.set(e.Channel+"\x00"+e.ID, x.content(e)) {
 			continue
 		}
 		e.Kind, e.At = importer.KindEdit, x.commit

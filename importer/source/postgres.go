@@ -92,8 +92,10 @@ func (n *Now) Rows(ctx context.Context, table, query string, fn func(*Row) error
 	return queryRows(ctx, n.conn, table, query, fn)
 }
 
-// Held returns what the database keeps for a slot.
-func (n *Now) Held(ctx context.Context, slot string) (*Held, error) { return heldBy(ctx, n.conn, slot) }
+// Retained returns what the database keeps for a slot.
+func (n *Now) Retained(ctx context.Context, slot string) (*Retained, error) {
+	return retainedBy(ctx, n.conn, slot)
+}
 
 // querier is a connection or a transaction.
 type querier interface {

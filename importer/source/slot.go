@@ -98,8 +98,8 @@ func DropSlot(ctx context.Context, dsn, name string) error {
 	return nil
 }
 
-// Held describes the log that the database keeps for a slot.
-type Held struct {
+// Retained describes the log that the database keeps for a slot.
+type Retained struct {
 	Slot      string
 	Confirmed LSN    // the slot's reader has confirmed everything before it
 	Bytes     int64  // of the log that the database keeps for it
@@ -109,7 +109,7 @@ type Held struct {
 }
 
 // String describes how much of the log the slot holds back.
-func (h *Held) String() string {
+func (h *Retained) String() string {
 	text := fmt.Sprintf("%s holds back %s of WAL since %v", h.Slot, size(h.Bytes), h.Confirmed)
 	switch {
 	case h.Status == "lost":
@@ -133,18 +133,18 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f %s", x, units[unit])
 }
 
-// HeldBy reads what a database keeps for a slot. It returns ErrNoSlot if there is none.
-func HeldBy(ctx context.Context, dsn, name string) (*Held, error) {
+// RetainedBy reads what a database keeps for a slot. It returns ErrNoSlot if there is none.
+func RetainedBy(ctx context.Context, dsn, name string) (*Retained, error) {
 	conn, err := connect(ctx, dsn)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	return heldBy(ctx, conn, name)
+	return retainedBy(ctx, conn, name)
 }
 
-func heldBy(ctx context.Context, conn *pgx.Conn, name string) (*Held, error) {
-	h := &Held{Slot: name}
+func retainedBy(ctx context.Context, conn *pgx.Conn, name string) (*Retained, error) {
+	h := &Retained{Slot: name}
 	var confirmed string
 	err := conn.QueryRow(ctx, `SELECT coalesce(confirmed_flush_lsn, '0/0')::text,
 			coalesce(pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery() THEN pg_last_wal_receive_lsn() ELSE pg_current_wal_lsn() END, restart_lsn), 0)::bigint,

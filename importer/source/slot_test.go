@@ -117,12 +117,12 @@ func TestSlot(t *testing.T) {
 	}
 	stream.Close(ctx)
 	testkit.SQL(t, dsn, "INSERT INTO rooms VALUES (3, 'next', '')")
-	held, err := HeldBy(ctx, dsn, "chat")
-	if err != nil || held.Bytes <= 0 || held.Confirmed <= slot.At || held.Free != -1 || held.Status != "reserved" {
-		t.Fatalf("%+v, %v", held, err)
+	retained, err := RetainedBy(ctx, dsn, "chat")
+	if err != nil || retained.Bytes <= 0 || retained.Confirmed <= slot.At || retained.Free != -1 || retained.Status != "reserved" {
+		t.Fatalf("%+v, %v", retained, err)
 	}
 	for { // a slot is free a moment after its reader has gone
-		if stream, err = OpenStream(ctx, dsn, "chat", held.Confirmed); err == nil {
+		if stream, err = OpenStream(ctx, dsn, "chat", retained.Confirmed); err == nil {
 			break
 		}
 		if !strings.Contains(err.Error(), "another bridge is reading it") {
@@ -138,7 +138,7 @@ func TestSlot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := HeldBy(ctx, dsn, "chat"); !errors.Is(err, ErrNoSlot) {
+	if _, err := RetainedBy(ctx, dsn, "chat"); !errors.Is(err, ErrNoSlot) {
 		t.Errorf("a slot that was removed: %v", err)
 	}
 	if _, err := OpenStream(ctx, dsn, "chat", slot.At); !errors.Is(err, ErrNoSlot) {
@@ -148,7 +148,7 @@ func TestSlot(t *testing.T) {
 
 // What the database keeps is said in words.
 func TestHeld(t *testing.T) {
-	for want, h := range map[string]Held{
+	for want, h := range map[string]Retained{
 		"s holds back 512 B of WAL since 0/1A": {Slot: "s", Confirmed: 0x1a, Bytes: 512, Free: -1},
 		"s holds back 1.5 MiB of WAL since 1/0, and is lost after another 2.0 GiB (max_slot_wal_keep_size)": {
 			Slot: "s", Confirmed: 1 << 32, Bytes: 3 << 19, Free: 2 << 30,

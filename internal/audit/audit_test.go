@@ -95,8 +95,8 @@ func TestAFileThatWasMovedAwayIsOpenedAgain(t *testing.T) {
 	}
 	name := filepath.Join(dir, "audit")
 	synctest.Test(t, func(t *testing.T) {
-		var said testkit.Output
-		l, err := Open(name, nil, slog.New(slog.NewTextHandler(&said, nil)))
+		var output testkit.Output
+		l, err := Open(name, nil, slog.New(slog.NewTextHandler(&output, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +127,8 @@ func TestAFileThatWasMovedAwayIsOpenedAgain(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		note("cleo")
 		wrote(filepath.Join(dir+".away", "audit"), "cleo")
-		if !strings.Contains(said.String(), "lines go to the old file") {
-			t.Errorf("nothing is said: %s", said.String())
+		if !strings.Contains(output.String(), "lines go to the old file") {
+			t.Errorf("nothing is said: %s", output.String())
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -191,8 +191,8 @@ func TestAFullDiskHoldsUpNobody(t *testing.T) {
 			n, err := f.Write(line[:len(line)/2])
 			return n, errors.Join(err, syscall.ENOSPC)
 		}
-		var said testkit.Output
-		l := newLog(f, slog.New(slog.NewTextHandler(&said, nil)), time.Now)
+		var output testkit.Output
+		l := newLog(f, slog.New(slog.NewTextHandler(&output, nil)), time.Now)
 		r := prometheus.NewRegistry()
 		l.Register(r)
 		l.start()
@@ -206,8 +206,8 @@ func TestAFullDiskHoldsUpNobody(t *testing.T) {
 		for range 300 { // in 3 s
 			note("lost")
 		}
-		if n := strings.Count(said.String(), "no space left on device"); n < 3 || n > 4 {
-			t.Errorf("said %d times in 3 s:\n%s", n, said.String())
+		if n := strings.Count(output.String(), "no space left on device"); n < 3 || n > 4 {
+			t.Errorf("said %d times in 3 s:\n%s", n, output.String())
 		}
 		full.Store(false)
 		note("after")

@@ -46,7 +46,7 @@ type Log struct {
 	pending [][]byte
 	bytes   int       // of pending
 	second  time.Time // the second in which refusals are counted
-	said    int       // refusals in it
+	refused int       // refusals in it
 	omitted omission  // lost lines and left-out refusals that no line reports yet
 
 	wake chan struct{}
@@ -162,10 +162,10 @@ func (l *Log) keep(k Kind, now time.Time, line []byte) bool {
 // mayRefuse counts a refusal. l.mu is held.
 func (l *Log) mayRefuse(now time.Time) bool {
 	if now.Sub(l.second).Abs() >= time.Second {
-		l.second, l.said = now, 0
+		l.second, l.refused = now, 0
 	}
-	l.said++
-	return l.said <= refusalsPerSecond
+	l.refused++
+	return l.refused <= refusalsPerSecond
 }
 
 // lose counts a line that is not written. l.mu is not held, so that no call waits while another one

@@ -128,8 +128,8 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	}))
 	defer srv.Close()
 	now := noon
-	var said atomic.Pointer[error]
-	r, err := OpenRevoked(t.Context(), srv.URL, func(err error) { said.Store(&err) })
+	var reported atomic.Pointer[error]
+	r, err := OpenRevoked(t.Context(), srv.URL, func(err error) { reported.Store(&err) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +137,7 @@ func TestAListThatCannotBeRead(t *testing.T) {
 	status.Store(http.StatusInternalServerError)
 	now = now.Add(askEvery)
 	r.has(Identity{})
-	for deadline := time.Now().Add(2 * time.Minute); said.Load() == nil; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); reported.Load() == nil; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the failure is not said")
 		}

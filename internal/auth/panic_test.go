@@ -59,8 +59,8 @@ func TestPanicInTheReadingOfKeys(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := file(t, publicPEM(t, &k.rsa.PublicKey))
-			var told notes
-			keys, err := Open(t.Context(), at, told.add)
+			var noted notes
+			keys, err := Open(t.Context(), at, noted.add)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,8 +81,8 @@ func TestPanicInTheReadingOfKeys(t *testing.T) {
 			if !valid(old) {
 				t.Error("with a bug the keys of before do not hold")
 			}
-			if !told.has("the previous ones stay in use", "panicked: planted") {
-				t.Errorf("operators were told %v", told.list)
+			if !noted.has("the previous ones stay in use", "panicked: planted") {
+				t.Errorf("operators were told %v", noted.list)
 			}
 			for range 3 {
 				now = now.Add(retryEvery + 1)
@@ -103,8 +103,8 @@ func TestPanicInTheReadingOfKeys(t *testing.T) {
 // the next reading revokes a user who was added meanwhile, although the file counts as read.
 func TestPanicInTheReadingOfRevokedTokens(t *testing.T) {
 	at := file(t, []byte("sub:ann\n"))
-	var told notes
-	r, err := OpenRevoked(t.Context(), at, told.add)
+	var noted notes
+	r, err := OpenRevoked(t.Context(), at, noted.add)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +122,8 @@ func TestPanicInTheReadingOfRevokedTokens(t *testing.T) {
 	if !r.has(Identity{Subject: "ann"}) || r.has(Identity{Subject: "bob"}) {
 		t.Error("with a bug the list of before does not hold")
 	}
-	if !told.has("cannot be read again", "panicked: planted") {
-		t.Errorf("operators were told %v", told.list)
+	if !noted.has("cannot be read again", "panicked: planted") {
+		t.Errorf("operators were told %v", noted.list)
 	}
 	now = now.Add(lookEvery)
 	if !r.has(Identity{Subject: "ann"}) || !r.has(Identity{Subject: "bob"}) {
@@ -162,8 +162,8 @@ func TestPanicOfWhoIsTold(t *testing.T) {
 	k := testKeys()
 	keyFile, listFile := file(t, publicPEM(t, &k.rsa.PublicKey)), file(t, nil)
 	synctest.Test(t, func(t *testing.T) {
-		var told notes
-		keys, err := Open(t.Context(), keyFile, told.add)
+		var noted notes
+		keys, err := Open(t.Context(), keyFile, noted.add)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,8 +205,8 @@ func TestPanicOfWhoIsTold(t *testing.T) {
 		if !errors.Is(ends["ann"], ErrRevoked) || !errors.Is(ends["cleo"], ErrExpired) || tries["ann"] != 2 || tries["cleo"] != 2 {
 			t.Errorf("after the bugs: %v, tries %v", ends, tries)
 		}
-		if !told.has("was revoked", "planted for ann") || !told.has("has expired", "planted for cleo") {
-			t.Errorf("operators were told %v", told.list)
+		if !noted.has("was revoked", "planted for ann") || !noted.has("has expired", "planted for cleo") {
+			t.Errorf("operators were told %v", noted.list)
 		}
 	})
 }

@@ -90,7 +90,7 @@ func TestPanicInTheHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := runtime.NumGoroutine()
-	for _, c := range []struct{ callback, file, says string }{
+	for _, c := range []struct{ callback, file, message string }{
 		{"GetCertificate", served.cert, "remote error: tls: internal error"},
 		{"GetConfigForClient", serving.ca, "remote error: tls: internal error"},
 		{"GetClientCertificate", calling.cert, "presenting a certificate panicked: planted"},
@@ -103,8 +103,8 @@ func TestPanicInTheHandshake(t *testing.T) {
 			failed = call()
 			return failed != nil
 		})
-		if set.Load() || !strings.Contains(failed.Error(), c.says) {
-			t.Errorf("%s: the call fails with %v, want %q", c.callback, failed, c.says)
+		if set.Load() || !strings.Contains(failed.Error(), c.message) {
+			t.Errorf("%s: the call fails with %v, want %q", c.callback, failed, c.message)
 		}
 		for range 3 {
 			if err := call(); err != nil {

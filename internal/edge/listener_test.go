@@ -33,11 +33,11 @@ func answered(t *testing.T, c net.Conn) bool {
 // that has been idle longest makes room. Closed connections no longer count.
 func TestConnectionsAreBounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	held, let := make(chan struct{}), make(chan struct{})
+	blocked, let := make(chan struct{}), make(chan struct{})
 	mux := http.NewServeMux()
 	mux.Handle("/", site())
 	mux.HandleFunc("/held", func(http.ResponseWriter, *http.Request) {
-		held <- struct{}{}
+		blocked <- struct{}{}
 		<-let
 	})
 	addr := start(t, Config{MaxConnections: 3, Registerer: registry}, nil, mux)
@@ -51,7 +51,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		time.Sleep(200 * time.Millisecond) // the server marks the connection idle after its answer
 	}
 	busy := dial(t, addr, "GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-	<-held
+	<-blocked
 	if open := gathered(t, registry, "tidemark_http_connections", ""); open != 3 {
 		t.Errorf("%v connections are open, want 3", open)
 	}
@@ -68,7 +68,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		if _, err := io.WriteString(c, "GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		<-held
+		<-blocked
 	}
 	ends(t, "one more than may be", dial(t, addr, ""))
 	if n := gathered(t, registry, "tidemark_http_refused_total", "connections"); n != 1 {

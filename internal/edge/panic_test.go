@@ -109,12 +109,12 @@ func TestPanicInConnState(t *testing.T) {
 func TestPanicInAccept(t *testing.T) {
 	var log testkit.Output
 	registry := prometheus.NewRegistry()
-	held, let := make(chan struct{}), make(chan struct{})
+	blocked, let := make(chan struct{}), make(chan struct{})
 	defer close(let)
 	mux := http.NewServeMux()
 	mux.Handle("/", site())
 	mux.HandleFunc("/held", func(http.ResponseWriter, *http.Request) {
-		held <- struct{}{}
+		blocked <- struct{}{}
 		<-let
 	})
 	p, addr := serving(t, mux, Config{MaxConnections: 1, Registerer: registry, Logger: slog.New(slog.NewTextHandler(&log, nil))}, false)
@@ -128,7 +128,7 @@ func TestPanicInAccept(t *testing.T) {
 	ends(t, "the idle one", idle)
 	logs(t, &log, "accepting a connection panicked: planted")
 	dial(t, addr, "GET /held HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-	<-held
+	<-blocked
 	p.address.Store(true) // of the refused one, for the log
 	ends(t, "the connection that is refused", dial(t, addr, ""))
 	if n := gathered(t, registry, "tidemark_http_refused_total", "connections"); n != 1 {

@@ -12,9 +12,9 @@ import (
 // Each answer names its request, as the caller did if they did sanely: that of the handler, which
 // knows the name, and a refusal that no handler sees.
 func TestEveryAnswerNamesItsRequest(t *testing.T) {
-	said := ""
+	message := ""
 	s := New(Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, "http", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		said = obs.RequestID(r.Context())
+		message = obs.RequestID(r.Context())
 		http.Error(w, "no", http.StatusTeapot)
 	}))
 	for _, c := range []struct {
@@ -27,7 +27,7 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 		{"127.0.0.1", "two words", false, http.StatusTeapot},
 		{"evil.example.com", "r-2", true, http.StatusMisdirectedRequest},
 	} {
-		said = ""
+		message = ""
 		r, w := httptest.NewRequest(http.MethodGet, "/", http.NoBody), httptest.NewRecorder()
 		r.Host = c.host
 		r.Header.Set(obs.RequestIDHeader, c.id)
@@ -37,8 +37,8 @@ func TestEveryAnswerNamesItsRequest(t *testing.T) {
 		if w.Code != c.status && c.status == http.StatusTeapot || got == "" || (got == c.id) != c.kept {
 			t.Errorf("%+v: status %d, id %q", c, w.Code, got)
 		}
-		if w.Code == http.StatusTeapot && said != got {
-			t.Errorf("%+v: the handler knows it as %q, the answer says %q", c, said, got)
+		if w.Code == http.StatusTeapot && message != got {
+			t.Errorf("%+v: the handler knows it as %q, the answer says %q", c, message, got)
 		}
 		if c.status != http.StatusTeapot && w.Code < 400 {
 			t.Errorf("%+v: status %d", c, w.Code)

@@ -76,22 +76,22 @@ func TestManyBombsWait(t *testing.T) {
 	bomb, used := compressed(t, codecs["zstd"], one)
 	d := newBounded(batch)
 	func() {
-		var held [][]byte
+		var kept [][]byte
 		var err error
 		for range 64 {
 			var out []byte
 			if out, err = d.Decompress(bomb, used); err != nil {
 				break
 			}
-			held = append(held, out)
+			kept = append(kept, out)
 		}
-		if !Deferred(err) || len(held) > 3 {
-			t.Fatalf("%d batches of %d MiB are held, then %v", len(held), batch>>20, err)
+		if !Deferred(err) || len(kept) > 3 {
+			t.Fatalf("%d batches of %d MiB are held, then %v", len(kept), batch>>20, err)
 		}
 		if out, err := d.Decompress([]byte("plain"), kgo.CodecNone); err != nil || string(out) != "plain" {
 			t.Errorf("what is not compressed waits, too: %q, %v", out, err)
 		}
-		runtime.KeepAlive(held)
+		runtime.KeepAlive(kept)
 	}()
 	testkit.Await(t, "room for another", func() bool {
 		_, err := d.Decompress(bomb, used)

@@ -68,9 +68,9 @@ func Cut(s string, n int) string {
 	if Columns(s) <= n {
 		return s
 	}
-	room, end := n-1, 0 // one for the dots
+	space, end := n-1, 0 // one for the dots
 	for i, r := range s {
-		if room -= runeColumns(r); room < 0 {
+		if space -= runeColumns(r); space < 0 {
 			break
 		}
 		end = i + utf8.RuneLen(r)

@@ -30,7 +30,7 @@ func Run(ctx context.Context, progress io.Writer) ([]gauge.Result, error) {
 // folded a second.
 func measure(ctx context.Context, progress io.Writer, partitions, calls, users, rate int) (_ []gauge.Result, err error) {
 	const inChannels, members = 40, 20
-	say(progress, "%d partitions, %d users in %d channels each", partitions, users, inChannels)
+	report(progress, "%d partitions, %d users in %d channels each", partitions, users, inChannels)
 	s, err := startSpread(partitions)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func measure(ctx context.Context, progress io.Writer, partitions, calls, users, 
 
 	var out []gauge.Result
 	for _, kind := range []string{"application/proto", "application/json"} {
-		say(progress, "GetInbox of one user, %s", kind)
+		report(progress, "GetInbox of one user, %s", kind)
 		got, err := s.ask(ctx, kind, mine, calls)
 		if err != nil {
 			return out, err
@@ -169,7 +169,7 @@ func (s *spread) ask(ctx context.Context, kind, user string, calls int) (got inb
 	return got, nil
 }
 
-func say(w io.Writer, format string, args ...any) {
+func report(w io.Writer, format string, args ...any) {
 	if w != nil {
 		fmt.Fprintf(w, "%s "+format+"\n", append([]any{time.Now().Format("15:04:05")}, args...)...)
 	}

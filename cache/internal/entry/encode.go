@@ -39,7 +39,7 @@ func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 	b = strconv.AppendBool(append(b, `,"large":`...), d.Large)
 	b = strconv.AppendBool(append(b, `,"muted":`...), d.Muted)
 	b = AppendUint(append(b, `,"read_epoch":`...), d.ReadEpoch)
-	b = appendSaid(b, d)
+	b = appendSettings(b, d)
 	if len(d.ThreadID) > 0 {
 		b = append(b, `,"touched_at":"`...)
 		if d.TouchedAt > 0 {
@@ -51,13 +51,14 @@ func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 	return append(b, `"}`...)
 }
 
-// appendSaid appends the members that few deltas have. A missing member is 0, false, ALL or empty.
-func appendSaid(b []byte, d *events.UnreadDelta) []byte {
+// appendSettings appends the members that few deltas have. A missing member is 0, false, ALL or
+// empty.
+func appendSettings(b []byte, d *events.UnreadDelta) []byte {
 	if d.DirectMentions > 0 {
 		b = AppendUint(append(b, `,"direct_mentions":`...), d.DirectMentions)
 	}
 	b = appendRef(b, `,"first_mention":`, &d.FirstMention)
-	if level := d.SaidLevel(); level != events.LevelAll {
+	if level := d.ChosenLevel(); level != events.LevelAll {
 		b = append(append(append(b, `,"level":"`...), events.LevelNames[level]...), '"')
 	}
 	if d.Until > 0 {

@@ -39,16 +39,16 @@ func TestValueBytes(t *testing.T) {
 		Large: true, Mentions: 2, ReadPos: 10, Excluded: []uint32{12, 14, 15, 16}, Mentioned: []uint32{20}, ReadEpoch: 1, Stamp: stampOf(8, 0),
 		LastRead: events.Ref{MessageID: []byte("m"), Seq: 11},
 	}
-	said := &events.UnreadDelta{
+	settings := &events.UnreadDelta{
 		Unread: 2, Mentions: 2, DirectMentions: 1, FirstMention: events.Ref{MessageID: []byte("m3"), Seq: 3}, ReadEpoch: 1, Stamp: stampOf(1, 0),
 		Muted: true, Level: events.LevelNone, Until: t0, LevelAfter: events.LevelMentions, IgnoreAll: true, Flagged: true,
 		Filed: events.Filed{Is: true, Keep: true, Pos: 9}, Line: events.Ref{Seq: 2}, Labels: [][]byte{[]byte("a"), []byte("b")}, Ask: true,
 	}
-	const wantSaid = `,"read_epoch":1,"direct_mentions":1,"first_mention":{"message_id":"m3","seq":3},"level":"NONE",` +
+	const wantSettings = `,"read_epoch":1,"direct_mentions":1,"first_mention":{"message_id":"m3","seq":3},"level":"NONE",` +
 		`"until":"2026-01-02T03:04:05.678Z","level_after":"MENTIONS","ignore_mention_all":true,"flagged":true,"filed":{"keep":true,"pos":9},` +
 		`"line":{"message_id":"","seq":2},"labels":["a","b"],"ask":true,"stamp":"1.1.0.0"}`
-	if got := string(AppendValue(nil, said)); !strings.HasSuffix(got, wantSaid) {
-		t.Errorf("all that may be said:\n got %s\nwant %s at the end", got, wantSaid)
+	if got := string(AppendValue(nil, settings)); !strings.HasSuffix(got, wantSettings) {
+		t.Errorf("all that may be said:\n got %s\nwant %s at the end", got, wantSettings)
 	}
 	const wantLarge = `{"mentions":2,"offline_unread":0,"last_read_seq":11,"read_pos":10,"excluded":"12,14-16","mentioned":"20",` +
 		`"large":true,"muted":false,"read_epoch":1,"stamp":"1.8.0.0"}`
@@ -97,7 +97,7 @@ func anyDelta() *rapid.Generator[*events.UnreadDelta] {
 			d.LastReadAt = rapid.Int64Range(0, 253402300799999).Draw(t, "at")
 		}
 		if rapid.Bool().Draw(t, "says more") {
-			drawSaid(t, d)
+			drawSettings(t, d)
 		}
 		if d.Large {
 			d.ReadPos, d.Excluded, d.Mentioned = n.Draw(t, "read pos"), anyPositions().Draw(t, "excluded"), anyPositions().Draw(t, "mentioned")
@@ -115,7 +115,7 @@ func anyDelta() *rapid.Generator[*events.UnreadDelta] {
 	})
 }
 
-func drawSaid(t *rapid.T, d *events.UnreadDelta) {
+func drawSettings(t *rapid.T, d *events.UnreadDelta) {
 	ref := func(name string) (r events.Ref) {
 		if rapid.Bool().Draw(t, name) {
 			r.MessageID = []byte(anyID().Draw(t, name))
@@ -139,8 +139,8 @@ func drawSaid(t *rapid.T, d *events.UnreadDelta) {
 	}
 }
 
-// jsonSaid returns the fields of appendSaid.
-type jsonSaid struct {
+// jsonSettings returns the fields of appendSaid.
+type jsonSettings struct {
 	DirectMentions uint32   `json:"direct_mentions,omitempty"`
 	FirstMention   *jsonRef `json:"first_mention,omitempty"`
 	Level          string   `json:"level,omitempty"`
@@ -162,7 +162,7 @@ type jsonRef struct {
 	Seq       uint32 `json:"seq"`
 }
 
-func jsonSaidOf(d *events.UnreadDelta) jsonSaid {
+func jsonSettingsOf(d *events.UnreadDelta) jsonSettings {
 	ref := func(r events.Ref) *jsonRef {
 		if len(r.MessageID) == 0 && r.Seq == 0 {
 			return nil
@@ -170,8 +170,8 @@ func jsonSaidOf(d *events.UnreadDelta) jsonSaid {
 		return &jsonRef{string(r.MessageID), r.Seq}
 	}
 	names := map[events.Level]string{events.LevelMentions: "MENTIONS", events.LevelNone: "NONE"}
-	s := jsonSaid{
-		DirectMentions: d.DirectMentions, FirstMention: ref(d.FirstMention), Level: names[d.SaidLevel()],
+	s := jsonSettings{
+		DirectMentions: d.DirectMentions, FirstMention: ref(d.FirstMention), Level: names[d.ChosenLevel()],
 		IgnoreAll: d.IgnoreAll, Flagged: d.Flagged, Line: ref(d.Line), Ask: d.Ask,
 	}
 	if d.Until > 0 {
@@ -221,12 +221,12 @@ func TestValueAgainstEncodingJSON(t *testing.T) {
 			Large         bool   `json:"large"`
 			Muted         bool   `json:"muted"`
 			ReadEpoch     uint32 `json:"read_epoch"`
-			jsonSaid
+			jsonSettings
 			TouchedAt *string `json:"touched_at,omitempty"`
 			Stamp     string  `json:"stamp"`
 		}{
 			d.Unread, d.Mentions, d.OfflineUnread, string(d.FirstUnread.MessageID), d.LastRead.Seq, d.ReadPos, "", "",
-			d.Latest.Seq, at, d.Large, d.Muted, d.ReadEpoch, jsonSaidOf(d), touched, d.Stamp.String(),
+			d.Latest.Seq, at, d.Large, d.Muted, d.ReadEpoch, jsonSettingsOf(d), touched, d.Stamp.String(),
 		}
 		if d.Large {
 			v = struct {
@@ -239,11 +239,11 @@ func TestValueAgainstEncodingJSON(t *testing.T) {
 				Large         bool   `json:"large"`
 				Muted         bool   `json:"muted"`
 				ReadEpoch     uint32 `json:"read_epoch"`
-				jsonSaid
+				jsonSettings
 				Stamp string `json:"stamp"`
 			}{
 				d.Mentions, d.OfflineUnread, d.LastRead.Seq, d.ReadPos, string(events.AppendPositions(nil, d.Excluded)),
-				string(events.AppendPositions(nil, d.Mentioned)), d.Large, d.Muted, d.ReadEpoch, jsonSaidOf(d), d.Stamp.String(),
+				string(events.AppendPositions(nil, d.Mentioned)), d.Large, d.Muted, d.ReadEpoch, jsonSettingsOf(d), d.Stamp.String(),
 			}
 		}
 		want := asJSON(t, v)

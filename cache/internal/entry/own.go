@@ -47,7 +47,7 @@ func parseOwn(s string) (e Entry, ok bool) {
 	e.Muted = p.bool()
 	p.lit(`,"read_epoch":`)
 	e.ReadEpoch = p.uint32()
-	p.said(&e)
+	p.settings(&e)
 	if strings.HasPrefix(p.s, `,"touched_at":`) {
 		p.lit(`,"touched_at":`)
 		e.TouchedAt = p.time()
@@ -76,8 +76,8 @@ type ownParser struct {
 	ok bool
 }
 
-// said parses what appendSaid writes.
-func (p *ownParser) said(e *Entry) {
+// settings parses what appendSaid writes.
+func (p *ownParser) settings(e *Entry) {
 	if p.next(`,"direct_mentions":`) {
 		e.DirectMentions = p.uint32()
 	}

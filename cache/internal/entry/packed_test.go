@@ -15,7 +15,7 @@ import (
 func TestPackedIsTheSameEntry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDelta().Draw(t, "delta")
-		d.Muted = d.SaidLevel() == events.LevelNone // as the fold says it
+		d.Muted = d.ChosenLevel() == events.LevelNone // as the fold says it
 		value := packed.AppendValue(nil, d)
 		got, err := Parse("c", string(value))
 		if err != nil {

@@ -4,8 +4,8 @@ package hashindex
 // Index finds the number that was stored under a hash. Clearing takes time proportional to the size
 // of the next batch, so a batch of one delta costs nothing.
 type Index struct {
-	slots []int32 // number + 1
-	room  []int32
+	slots  []int32 // number + 1
+	memory []int32
 }
 
 // Reset empties the index and makes room for n numbers.
@@ -14,10 +14,10 @@ func (x *Index) Reset(n int) {
 	for size < 2*n {
 		size *= 2
 	}
-	if size > len(x.room) {
-		x.room = make([]int32, size)
+	if size > len(x.memory) {
+		x.memory = make([]int32, size)
 	}
-	x.slots = x.room[:size]
+	x.slots = x.memory[:size]
 	clear(x.slots)
 }
 

@@ -41,7 +41,7 @@ func Is(value string) bool { return value != "" && value[0] < ' ' }
 // AppendValue appends the value of a user in a channel or thread. It has the same content as the
 // JSON of package entry.
 func AppendValue(b []byte, d *events.UnreadDelta) []byte {
-	level := d.SaidLevel()
+	level := d.ChosenLevel()
 	flags := uint64(0)
 	for _, f := range [...]struct {
 		bit uint64
@@ -84,13 +84,13 @@ func AppendValue(b []byte, d *events.UnreadDelta) []byte {
 		b = binary.AppendVarint(b, d.TouchedAt)
 	}
 	if flags >= hasExcluded {
-		b = appendSaid(b, d, flags, level)
+		b = appendSettings(b, d, flags, level)
 	}
 	return b
 }
 
-// appendSaid appends the fields that few values have.
-func appendSaid(b []byte, d *events.UnreadDelta, flags uint64, level events.Level) []byte {
+// appendSettings appends the fields that few values have.
+func appendSettings(b []byte, d *events.UnreadDelta, flags uint64, level events.Level) []byte {
 	if flags&hasExcluded != 0 {
 		b = appendPositions(b, d.Excluded)
 	}
@@ -159,12 +159,12 @@ func DecodeValue(value []byte, d *events.UnreadDelta) error {
 		d.TouchedAt = in.time()
 	}
 	if flags >= hasExcluded {
-		in.said(d)
+		in.settings(d)
 	}
 	return in.end()
 }
 
-func (in *body) said(d *events.UnreadDelta) {
+func (in *body) settings(d *events.UnreadDelta) {
 	flags := in.flags
 	if flags&hasExcluded != 0 {
 		d.Excluded = in.positions(d.Excluded[:0])

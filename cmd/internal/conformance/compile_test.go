@@ -44,7 +44,7 @@ func TestCompiled(t *testing.T) {
 	}
 	var stories []Story
 	var left []string
-	told := map[string]string{} // steps -> name
+	bound := map[string]string{} // steps -> name
 	for _, hall := range halls {
 		files, err := filepath.Glob(hall.pattern)
 		if err != nil || len(files) == 0 {
@@ -54,14 +54,14 @@ func TestCompiled(t *testing.T) {
 			for _, c := range read(t, hall.prefix, file) {
 				reason := c.compile(t)
 				steps := text(c.story.Steps)
-				if reason == "" && told[steps] != "" {
-					reason = "the same as " + told[steps]
+				if reason == "" && bound[steps] != "" {
+					reason = "the same as " + bound[steps]
 				}
 				if reason != "" {
 					left = append(left, fmt.Sprintf("%s: %s", c.story.Name, reason))
 					continue
 				}
-				told[steps] = c.story.Name
+				bound[steps] = c.story.Name
 				stories = append(stories, c.story)
 			}
 		}

@@ -152,10 +152,10 @@ func fatal(ctx context.Context, err error) bool {
 type teller struct {
 	*runner
 	binding
-	pending  []any
-	channels map[string]bool
-	after    []string
-	untold   bool // true if a Publish was answered without tokens
+	pending   []any
+	channels  map[string]bool
+	after     []string
+	untokened bool // true if a Publish was answered without tokens
 }
 
 // tell runs a story to its first difference, or to its end. number makes its ids unique.
@@ -226,7 +226,7 @@ func (t *teller) publish(ctx context.Context) error {
 			}
 		}
 		t.after = events.LatestTokens(t.after)
-		t.untold = t.untold || len(tokens) == 0
+		t.untokened = t.untokened || len(tokens) == 0
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (t *teller) question(ctx context.Context, step *Step, res *Result) error {
 		if len(differences) == 0 {
 			return nil
 		}
-		if t.untold && retry.Sleep(ctx, pause) {
+		if t.untokened && retry.Sleep(ctx, pause) {
 			continue
 		}
 		delete(ask.Request, "after")

@@ -140,8 +140,8 @@ func TestStoreInUse(t *testing.T) {
 	if !verbs.IsInUse(err) {
 		t.Errorf("in use, but the error is %v", err)
 	}
-	if said := verbs.InUse(dir, err); !errors.Is(said, err) || !strings.Contains(said.Error(), "tidemark query") {
-		t.Errorf("the sentence is %v", said)
+	if reported := verbs.InUse(dir, err); !errors.Is(reported, err) || !strings.Contains(reported.Error(), "tidemark query") {
+		t.Errorf("the sentence is %v", reported)
 	}
 	if err := p.Close(); err != nil {
 		t.Fatal(err)

@@ -65,8 +65,8 @@ func TestTokenIsSent(t *testing.T) {
 		t.Setenv("TIDEMARK_TOKEN", c.env)
 		f := &verbs.NodeFlags{Addr: s.URL}
 		f.TokenFile = c.file
-		if said := ask(t, f); said != "" || n.token != c.want {
-			t.Errorf("%+v: a call has %q (%s)", c, n.token, said)
+		if message := ask(t, f); message != "" || n.token != c.want {
+			t.Errorf("%+v: a call has %q (%s)", c, n.token, message)
 		}
 		n.token = "none"
 		stream, err := f.Service().WatchUnread(t.Context(), connect.NewRequest(&queryv1.WatchUnreadRequest{UserId: "u"}))
@@ -115,8 +115,8 @@ func TestExplain(t *testing.T) {
 		{"breaks off", gone.URL, "closed the connection without an answer", nil},
 	} {
 		n.err = c.err
-		if said := ask(t, &verbs.NodeFlags{Addr: c.addr}); !strings.Contains(said, c.want) {
-			t.Errorf("%s: %q, want %q", c.name, said, c.want)
+		if message := ask(t, &verbs.NodeFlags{Addr: c.addr}); !strings.Contains(message, c.want) {
+			t.Errorf("%s: %q, want %q", c.name, message, c.want)
 		}
 	}
 }

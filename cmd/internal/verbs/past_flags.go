@@ -54,8 +54,8 @@ func (f *PastFlags) Guide(a *App) (*travel.Guide, error) {
 	return travel.New(c), f.Reachable(a)
 }
 
-// Said formats an error of a Guide of this process for people.
-func (f *PastFlags) Said(err error) error {
+// Readable formats an error of a Guide of this process for people.
+func (f *PastFlags) Readable(err error) error {
 	var answer *connect.Error
 	if errors.As(err, &answer) {
 		return errors.New(answer.Message())

@@ -14,7 +14,7 @@ type Progress struct {
 	a        *App
 	verb     string
 	every    time.Duration
-	said     time.Time
+	printed  time.Time
 	phase    string // used by Walk
 	begun    time.Time
 	terminal bool
@@ -22,7 +22,7 @@ type Progress struct {
 
 // NewProgress returns the progress of a verb that begins now.
 func NewProgress(a *App, verb string) *Progress {
-	p := &Progress{a: a, verb: verb, every: 5 * time.Second, said: time.Now(), terminal: term.IsTerminal(a.Stderr)}
+	p := &Progress{a: a, verb: verb, every: 5 * time.Second, printed: time.Now(), terminal: term.IsTerminal(a.Stderr)}
 	if p.terminal {
 		p.every = 250 * time.Millisecond
 	}
@@ -31,10 +31,10 @@ func NewProgress(a *App, verb string) *Progress {
 
 // Phase takes the progress of a phase of a verb; total 0 means unknown.
 func (p *Progress) Phase(what string, done, total int) {
-	if time.Since(p.said) < p.every {
+	if time.Since(p.printed) < p.every {
 		return
 	}
-	p.said = time.Now()
+	p.printed = time.Now()
 	line := term.Printable(p.verb + ": " + what)
 	switch {
 	case total > 0:
@@ -55,7 +55,7 @@ func (p *Progress) Walk(what string, done, total int64) {
 	if what != p.phase {
 		p.phase, p.begun = what, time.Now()
 	}
-	if time.Since(p.said) < p.every {
+	if time.Since(p.printed) < p.every {
 		return
 	}
 	rate := float64(done) / max(time.Since(p.begun).Seconds(), 0.001)
@@ -80,10 +80,10 @@ func (p *Progress) End() {
 // Rebuild takes the progress of a rebuild. It always prints the end.
 func (p *Progress) Rebuild(r processor.RebuildProgress) {
 	last := r.Finished == r.Partitions
-	if !last && time.Since(p.said) < p.every {
+	if !last && time.Since(p.printed) < p.every {
 		return
 	}
-	p.said = time.Now()
+	p.printed = time.Now()
 	share := 100.0
 	if r.Total > 0 {
 		share = 100 * float64(r.Done) / float64(r.Total)

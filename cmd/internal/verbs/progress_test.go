@@ -12,7 +12,7 @@ import (
 func newProgress(ago time.Duration) (*Progress, *bytes.Buffer) {
 	var b bytes.Buffer
 	p := NewProgress(&App{Stderr: &b}, "copy")
-	p.said = time.Now().Add(-ago)
+	p.printed = time.Now().Add(-ago)
 	return p, &b
 }
 
@@ -55,13 +55,13 @@ func TestWalk(t *testing.T) {
 	if b.Len() > 0 {
 		t.Errorf("after a second %q", b)
 	}
-	p.begun, p.said = time.Now().Add(-10*time.Second), time.Now().Add(-6*time.Second)
+	p.begun, p.printed = time.Now().Add(-10*time.Second), time.Now().Add(-6*time.Second)
 	p.Walk("messages", 1000, 3000)
 	if got := b.String(); got != "copy: messages, 1000 of 3000, 100/s, 20s left\n" && got != "copy: messages, 1000 of 3000, 100/s, 19s left\n" {
 		t.Errorf("half way %q", got)
 	}
 	b.Reset()
-	p.said = time.Now().Add(-6 * time.Second)
+	p.printed = time.Now().Add(-6 * time.Second)
 	p.Walk("reading", 0, 0)
 	if b.String() != "copy: reading, 0, 0/s\n" {
 		t.Errorf("a new phase %q", b)

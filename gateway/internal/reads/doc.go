@@ -1,5 +1,5 @@
 // Package reads converts frames of clients to events of chat.reads.
 //
 //	event.go   the event of a frame, or the reason to refuse it
-//	said.go    frames for a user's settings of a channel (DESIGN §4.7)
+//	settings.go frames for a user's settings of a channel (DESIGN §4.7)
 package reads

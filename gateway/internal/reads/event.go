@@ -68,7 +68,7 @@ func Fill(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) erro
 		}
 		ev.Kind = &eventsv1.ReadEvent_ChannelMuted{ChannelMuted: &eventsv1.ChannelMuted{Muted: *c.Muted}}
 	default:
-		if err := fillSaid(ev, c, most, head); err != nil {
+		if err := fillSettings(ev, c, most, head); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,7 @@
 // them in frames.
 //
 //	view.go       a channel or a thread, from a delta or from an answer of the query service
-//	said.go       a user's settings of a channel (DESIGN §4.7)
+//	details.go    a user's settings of a channel (DESIGN §4.7)
 //	whole.go      a channel's labels and archiving, and their part in a view
 //	firsts.go     the first unread message and the first mention of a large channel
 //	inbox.go      the frame of an inbox, up to the totals

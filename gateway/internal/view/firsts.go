@@ -22,13 +22,13 @@ func (f *Firsts) Derive(v, was *View, n *events.Counts, latestAt uint32) {
 	mention := Ref{}
 	switch {
 	case n.FirstMention == 0:
-	case n.FirstMention == f.mention && was.Said != nil:
-		mention = was.Said.FirstMention
+	case n.FirstMention == f.mention && was.Details != nil:
+		mention = was.Details.FirstMention
 	case n.FirstMention == latestAt:
 		mention = v.Latest.Ref
 	}
-	if mention.Seq > 0 || v.Said != nil && v.Said.FirstMention.Seq > 0 {
-		v.Change(func(s *Said) { s.FirstMention = mention })
+	if mention.Seq > 0 || v.Details != nil && v.Details.FirstMention.Seq > 0 {
+		v.Change(func(s *Details) { s.FirstMention = mention })
 	}
 	f.note(v, n)
 }
@@ -47,7 +47,7 @@ func (f *Firsts) note(v *View, n *events.Counts) {
 	if v.First.Seq > 0 {
 		f.unread = n.First
 	}
-	if v.Said != nil && v.Said.FirstMention.Seq > 0 {
+	if v.Details != nil && v.Details.FirstMention.Seq > 0 {
 		f.mention = n.FirstMention
 	}
 }

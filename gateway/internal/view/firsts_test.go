@@ -14,13 +14,13 @@ func TestFirstMessagesOfALargeChannel(t *testing.T) {
 	step := func(what string, n events.Counts, latest, latestAt, last uint32, first, mention uint32) {
 		t.Helper()
 		was := v
-		v.Said = nil // as in a delta
+		v.Details = nil // as in a delta
 		v.Latest.Seq, v.Last.Seq = latest, last
 		f.Derive(&v, &was, &n, latestAt)
 		v.Unread, v.Mentions = n.Unread, n.Mentions
 		got := uint32(0)
-		if v.Said != nil {
-			got = v.Said.FirstMention.Seq
+		if v.Details != nil {
+			got = v.Details.FirstMention.Seq
 		}
 		if v.First.Seq != first || got != mention {
 			t.Errorf("%s: the first is %d, and the first mention %d; want %d and %d", what, v.First.Seq, got, first, mention)
@@ -37,7 +37,7 @@ func TestFirstMessagesOfALargeChannel(t *testing.T) {
 	step("all is read", events.Counts{}, 8, 7, 8, 0, 0)
 	step("two come at once", events.Counts{Unread: 2, First: 8}, 10, 9, 8, 0, 0)
 
-	answer := View{Unread: 2, Mentions: 1, First: Ref{Seq: 9}, Latest: Head{Ref: Ref{Seq: 10}}, Last: Ref{Seq: 8}, Epoch: v.Epoch, Said: &Said{FirstMention: Ref{Seq: 10}}}
+	answer := View{Unread: 2, Mentions: 1, First: Ref{Seq: 9}, Latest: Head{Ref: Ref{Seq: 10}}, Last: Ref{Seq: 8}, Epoch: v.Epoch, Details: &Details{FirstMention: Ref{Seq: 10}}}
 	learnt := events.Counts{Unread: 2, Mentions: 1, First: 8, FirstMention: 9}
 	f.Learn(&answer, &learnt)
 	v = answer

@@ -37,7 +37,7 @@ type View struct {
 	Level    events.Level
 	Archived bool // listed apart, in no total
 	Epoch    uint32
-	Said     *Said // nil: empty
+	Details  *Details // nil: empty
 }
 
 // OfDelta returns the user's view in a delta.
@@ -45,10 +45,10 @@ func OfDelta(d *events.UnreadDelta) View {
 	v := View{
 		Channel: string(d.ChannelID), Thread: string(d.ThreadID), Member: d.Member, Unread: d.Unread, Mentions: d.Mentions,
 		Direct: d.DirectMentions, offline: d.OfflineUnread, First: refOf(&d.FirstUnread), Last: refOf(&d.LastRead), Latest: HeadOf(&d.Latest),
-		Level: d.SaidLevel(), Epoch: d.ReadEpoch,
+		Level: d.ChosenLevel(), Epoch: d.ReadEpoch,
 	}
 	v.Last.At = d.LastReadAt
-	v.Said = saidOfDelta(d)
+	v.Details = detailsOfDelta(d)
 	return v
 }
 
@@ -56,7 +56,7 @@ func OfDelta(d *events.UnreadDelta) View {
 func OfAnswer(c *queryv1.ChannelUnread) View {
 	v := View{
 		Channel: c.ChannelId, Member: c.Member, Unread: c.Unread, Mentions: c.Mentions, Direct: c.DirectMentions, offline: c.OfflineUnread,
-		Level: levelOf(c), Archived: c.Archived, Epoch: c.ReadEpoch, Said: saidOfAnswer(c),
+		Level: levelOf(c), Archived: c.Archived, Epoch: c.ReadEpoch, Details: detailsOfAnswer(c),
 	}
 	if f := c.FirstUnread; f != nil {
 		v.First = Ref{ID: f.MessageId, Seq: f.Seq}
@@ -84,8 +84,8 @@ func OfThread(t *queryv1.ThreadUnread) View {
 // Pointer and epoch stay, because reads and marks continue from there.
 func (v *View) Unlist() {
 	v.Member, v.Unread, v.Mentions, v.Direct, v.First = false, 0, 0, 0, Ref{}
-	if v.Said != nil {
-		v.Change(func(s *Said) { s.FirstMention = Ref{} })
+	if v.Details != nil {
+		v.Change(func(s *Details) { s.FirstMention = Ref{} })
 	}
 }
 
@@ -139,7 +139,7 @@ func (v *View) Append(b []byte, previews bool) []byte {
 		b = frames.Bool(b, "muted", v.Level == events.LevelNone)
 	}
 	b = frames.Number(b, "read_epoch", uint64(v.Epoch))
-	return v.appendSaid(b)
+	return v.appendDetails(b)
 }
 
 // Secret returns the channel whose members alone may see the view. It is empty if the view only
@@ -155,10 +155,10 @@ func (v *View) Secret() string {
 // Same reports whether two views are equal.
 func (v *View) Same(o *View) bool {
 	a, b := *v, *o
-	if (a.Said == nil) != (b.Said == nil) || a.Said != nil && *a.Said != *b.Said {
+	if (a.Details == nil) != (b.Details == nil) || a.Details != nil && *a.Details != *b.Details {
 		return false
 	}
-	a.Said, b.Said = nil, nil
+	a.Details, b.Details = nil, nil
 	return a == b
 }
 

@@ -134,7 +134,7 @@ func TestTotalsOfTheVectors(t *testing.T) {
 			}
 			c := OfAnswer(a)
 			c.Judge(v.Now)
-			if v.Label != "" && (c.Said == nil || !slices.Contains(Split(c.Said.Labels), v.Label)) {
+			if v.Label != "" && (c.Details == nil || !slices.Contains(Split(c.Details.Labels), v.Label)) {
 				continue
 			}
 			of := threads[c.Channel]

@@ -5,7 +5,7 @@ import "github.com/tidemark/tidemark/events"
 // Whole is the part of a channel's state that is the same for all users.
 type Whole struct {
 	Archived bool   // archived for everybody
-	Labels   string // labels, encoded as in Said
+	Labels   string // labels, encoded as in Details
 }
 
 // WholeOf returns the Whole of a channel record.
@@ -17,15 +17,15 @@ func (w *Whole) Learn(v *View) {
 		w.Archived = v.Archived
 	}
 	w.Labels = ""
-	if v.Said == nil || v.Said.Labels == v.Said.OwnLabels {
+	if v.Details == nil || v.Details.Labels == v.Details.OwnLabels {
 		return
 	}
 	own := map[string]bool{}
-	for _, label := range Split(v.Said.OwnLabels) {
+	for _, label := range Split(v.Details.OwnLabels) {
 		own[label] = true
 	}
 	var labels []string
-	for _, label := range Split(v.Said.Labels) {
+	for _, label := range Split(v.Details.Labels) {
 		if !own[label] {
 			labels = append(labels, label)
 		}
@@ -38,7 +38,7 @@ func (w *Whole) Learn(v *View) {
 // come from a record. was is the previous view. Complete returns true if only the owner has the
 // values.
 func (w *Whole) Complete(v, was *View, headPos uint32, recorded bool) (ask bool) {
-	filed, s := v.Filed(), v.Said
+	filed, s := v.Filed(), v.Details
 	if filed.Is && s.HasPos {
 		filed.Is = filed.Holds(headPos)
 	}
@@ -51,14 +51,14 @@ func (w *Whole) Complete(v, was *View, headPos uint32, recorded bool) (ask bool)
 		return ask
 	}
 	if all := Join(Split(own), Split(w.Labels)); s == nil || s.Labels != all {
-		v.Change(func(s *Said) { s.Labels = all })
+		v.Change(func(s *Details) { s.Labels = all })
 	}
 	return ask
 }
 
 func (v *View) ownLabels() string {
-	if v.Said == nil {
+	if v.Details == nil {
 		return ""
 	}
-	return v.Said.OwnLabels
+	return v.Details.OwnLabels
 }

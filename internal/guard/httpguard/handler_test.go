@@ -43,14 +43,14 @@ func TestHandler(t *testing.T) {
 	if err != nil || status != http.StatusInternalServerError || body != `{"code":"internal","message":"`+Answer+"\"}\n" {
 		t.Errorf("%d %q %v", status, body, err)
 	}
-	if said := log.String(); strings.Count(said, "panic while answering") != 1 || !strings.Contains(said, "handler_test.go") {
-		t.Errorf("the log says %s", said)
+	if message := log.String(); strings.Count(message, "panic while answering") != 1 || !strings.Contains(message, "handler_test.go") {
+		t.Errorf("the log says %s", message)
 	}
 	if _, _, err := get("/late"); err == nil {
 		t.Error("an answer that is cut off looks whole")
 	}
-	if said := log.String(); strings.Count(said, "panic while answering") != 2 {
-		t.Errorf("the log says %s", said)
+	if message := log.String(); strings.Count(message, "panic while answering") != 2 {
+		t.Errorf("the log says %s", message)
 	}
 	before := log.String()
 	if _, _, err := get("/abort"); err == nil || log.String() != before {

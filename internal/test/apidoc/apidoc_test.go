@@ -20,9 +20,9 @@ var update = flag.Bool("update", false, "write docs/openapi.json and docs/asynca
 
 func written(t *testing.T) (openAPI, asyncAPI []byte) {
 	t.Helper()
-	said, err := comments("../../../events/proto")
-	if err != nil || len(said) < 150 {
-		t.Fatalf("%d comments, %v", len(said), err)
+	notes, err := comments("../../../events/proto")
+	if err != nil || len(notes) < 150 {
+		t.Fatalf("%d comments, %v", len(notes), err)
 	}
 	encode := func(o object) []byte {
 		b, err := json.MarshalIndent(o, "", " ")
@@ -31,7 +31,7 @@ func written(t *testing.T) (openAPI, asyncAPI []byte) {
 		}
 		return append(b, '\n')
 	}
-	return encode(OpenAPI(said)), encode(AsyncAPI(said))
+	return encode(OpenAPI(notes)), encode(AsyncAPI(notes))
 }
 
 // TestFiles: the files are those that the schemas give.

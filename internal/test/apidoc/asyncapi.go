@@ -35,13 +35,13 @@ type frame struct {
 }
 
 // AsyncAPI describes the topics and the socket.
-func AsyncAPI(said map[string]string) map[string]any {
-	s := &schemas{said, object{}}
+func AsyncAPI(notes map[string]string) map[string]any {
+	s := &schemas{notes, object{}}
 	channels, operations, messages := object{}, object{}, object{}
 	for _, st := range streams {
 		id := string(st.value.Name())
 		messages[id] = object{
-			"name": id, "contentType": "application/x-protobuf", "summary": said[string(st.value.FullName())],
+			"name": id, "contentType": "application/x-protobuf", "summary": notes[string(st.value.FullName())],
 			"payload":  s.add(st.value),
 			"bindings": object{"kafka": object{"key": object{"type": "string", "description": st.key}, "bindingVersion": "0.5.0"}},
 		}

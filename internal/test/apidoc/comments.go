@@ -28,14 +28,14 @@ func comments(folder string) (map[string]string, error) {
 		var (
 			pkg   string
 			stack []string // names that are open; "" for oneofs and options
-			said  []string
+			notes []string
 		)
 		for line := range strings.Lines(string(text)) {
 			line = strings.TrimSpace(line)
 			name := ""
 			switch m := declares.FindStringSubmatch(line); {
 			case strings.HasPrefix(line, "//"):
-				said = append(said, strings.TrimSpace(strings.TrimPrefix(line, "//")))
+				notes = append(notes, strings.TrimSpace(strings.TrimPrefix(line, "//")))
 				continue
 			case strings.HasPrefix(line, "package "):
 				pkg = strings.TrimSuffix(strings.TrimPrefix(line, "package "), ";")
@@ -49,10 +49,10 @@ func comments(folder string) (map[string]string, error) {
 					name = f[1]
 				}
 			}
-			if name != "" && len(said) > 0 {
-				all[join(append(append([]string{pkg}, stack...), name))] = strings.Join(said, " ")
+			if name != "" && len(notes) > 0 {
+				all[join(append(append([]string{pkg}, stack...), name))] = strings.Join(notes, " ")
 			}
-			said = nil
+			notes = nil
 			if strings.HasSuffix(line, "{") {
 				stack = append(stack, name)
 			} else if line == "}" && len(stack) > 0 {

@@ -9,8 +9,8 @@ import (
 
 // OpenAPI describes the calls of a node as plain JSON. Streams are left out: OpenAPI has no words
 // for Connect's frames.
-func OpenAPI(said map[string]string) map[string]any {
-	s := &schemas{said, object{}}
+func OpenAPI(notes map[string]string) map[string]any {
+	s := &schemas{notes, object{}}
 	s.all["Error"] = object{
 		"type": "object", "description": "Why a call was refused.", "required": []any{"code"},
 		"properties": object{
@@ -26,7 +26,7 @@ func OpenAPI(said map[string]string) map[string]any {
 	var tags []any
 	for _, file := range []protoreflect.FileDescriptor{queryv1.File_tidemark_query_v1_query_proto, ingestv1.File_tidemark_ingest_v1_ingest_proto} {
 		service := file.Services().Get(0)
-		tags = append(tags, object{"name": string(service.Name()), "description": said[string(service.FullName())]})
+		tags = append(tags, object{"name": string(service.Name()), "description": notes[string(service.FullName())]})
 		for i := range service.Methods().Len() {
 			m := service.Methods().Get(i)
 			if m.IsStreamingServer() {
@@ -36,7 +36,7 @@ func OpenAPI(said map[string]string) map[string]any {
 				return object{"description": text, "content": object{"application/json": object{"schema": schema}}}
 			}
 			paths["/"+string(service.FullName())+"/"+string(m.Name())] = object{"post": object{
-				"operationId": string(m.Name()), "tags": []any{string(service.Name())}, "description": said[string(m.FullName())],
+				"operationId": string(m.Name()), "tags": []any{string(service.Name())}, "description": notes[string(m.FullName())],
 				"requestBody": object{"required": true, "content": object{"application/json": object{"schema": s.add(m.Input())}}},
 				"responses": object{
 					"200":     answer("The answer.", s.add(m.Output())),

@@ -9,8 +9,8 @@ type object = map[string]any
 
 // schemas collects the JSON schemas of messages, by name.
 type schemas struct {
-	said map[string]string // comments
-	all  object
+	comments map[string]string // comments
+	all      object
 }
 
 func ref(name string) object { return object{"$ref": "#/components/schemas/" + name} }
@@ -35,14 +35,14 @@ func (s *schemas) add(md protoreflect.MessageDescriptor) object {
 	}
 	o := object{"type": "object"}
 	s.all[n] = o
-	if text := s.said[string(md.FullName())]; text != "" {
+	if text := s.comments[string(md.FullName())]; text != "" {
 		o["description"] = text
 	}
 	properties := object{}
 	for i := range md.Fields().Len() {
 		f := md.Fields().Get(i)
 		p := s.field(f)
-		if text := s.said[string(f.FullName())]; text != "" {
+		if text := s.comments[string(f.FullName())]; text != "" {
 			if _, isRef := p["$ref"]; isRef { // beside a reference nothing counts
 				p = object{"allOf": []any{p}}
 			}

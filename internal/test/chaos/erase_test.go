@@ -83,8 +83,8 @@ func (a *attack) erase() {
 // runFor runs a command and kills it after life. It reports whether the command completed, and
 // otherwise its error.
 func runFor(ctx context.Context, cmd *exec.Cmd, life time.Duration) (ended, cut bool, err error) {
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
 	if err := cmd.Start(); err != nil {
 		return false, false, err
 	}
@@ -103,7 +103,7 @@ func runFor(ctx context.Context, cmd *exec.Cmd, life time.Duration) (ended, cut 
 		err = <-out
 	}
 	if err != nil {
-		return false, cut, fmt.Errorf("%s: %w\n%s", cmd, err, said.Bytes())
+		return false, cut, fmt.Errorf("%s: %w\n%s", cmd, err, output.Bytes())
 	}
 	return true, cut, nil
 }

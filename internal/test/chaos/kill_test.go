@@ -49,11 +49,11 @@ func newAttack(t *testing.T, brokers, nodes int, flags ...string) *attack {
 // number returns the number in an environment variable, or def.
 func number(t *testing.T, env string, def int) int {
 	t.Helper()
-	said := os.Getenv(env)
-	if said == "" {
+	message := os.Getenv(env)
+	if message == "" {
 		return def
 	}
-	n, err := strconv.Atoi(said)
+	n, err := strconv.Atoi(message)
 	if err != nil {
 		t.Fatalf("%s: %v", env, err)
 	}

@@ -16,8 +16,8 @@ import (
 
 // post is a role of one broker that another broker takes over when the first is gone.
 type post struct {
-	name string
-	held func(ctx context.Context) (broker int32, err error)
+	name  string
+	leads func(ctx context.Context) (broker int32, err error)
 }
 
 // posts returns the roles of brokers that a node depends on.
@@ -107,7 +107,7 @@ func TestLeaderDies(t *testing.T) {
 		a.erase() // continues while the broker is away
 		p := posts[round%len(posts)]
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		victim, err := p.held(ctx)
+		victim, err := p.leads(ctx)
 		cancel()
 		if err != nil || victim < 1 {
 			t.Fatalf("%s: broker %d, %v", p.name, victim, err)
@@ -124,7 +124,7 @@ func TestLeaderDies(t *testing.T) {
 		a.ticksUntil("another broker is "+p.name, func() bool {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
-			now, err := p.held(ctx)
+			now, err := p.leads(ctx)
 			return err == nil && now > 0 && now != victim
 		})
 		t.Logf("another broker took over after %s", time.Since(begun).Round(time.Millisecond))

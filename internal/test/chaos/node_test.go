@@ -153,7 +153,7 @@ func (n *node) stop() {
 }
 
 // ready queries /readyz. It returns how many partitions are live here, and the whole answer.
-func (n *node) ready(ctx context.Context) (ok bool, live int, said string) {
+func (n *node) ready(ctx context.Context) (ok bool, live int, message string) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.url+"/readyz", nil)
 	if err != nil {
 		return false, 0, err.Error()

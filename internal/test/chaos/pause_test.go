@@ -80,20 +80,20 @@ func (a *attack) checkStanding() {
 		defer cancel()
 		return a.shared(ctx) == ""
 	})
-	over, said := time.Now(), time.Duration(0)
+	over, reported := time.Now(), time.Duration(0)
 	a.wait("after the overlap", func(ctx context.Context) string {
 		if missing := a.unpublished(ctx); missing != "" {
 			return missing
 		}
-		if said == 0 {
-			said = time.Since(over)
+		if reported == 0 {
+			reported = time.Since(over)
 		}
 		if time.Since(over) < standsWithin {
 			return "a late record may still stand"
 		}
 		return ""
 	})
-	a.t.Logf("the owners had said everything %s after the overlap; judged after %s", said.Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
+	a.t.Logf("the owners had said everything %s after the overlap; judged after %s", reported.Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
 	a.checkLast(a.truth())
 }
 

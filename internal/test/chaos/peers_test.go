@@ -162,8 +162,8 @@ func TestPeerFlags(t *testing.T) {
 	})
 	await(t, func() error { // a call that waited for another call's connection does not get its error
 		askAs(t.Context(), trusting(t, strangers), stranger+unread, ann, question)
-		if said := strangerLog(); !strings.Contains(said, "tls: ") {
-			return fmt.Errorf("the stranger does not say why:\n%s", said)
+		if message := strangerLog(); !strings.Contains(message, "tls: ") {
+			return fmt.Errorf("the stranger does not say why:\n%s", message)
 		}
 		return nil
 	})

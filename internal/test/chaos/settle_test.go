@@ -76,9 +76,9 @@ func (c *cluster) wait(since string, what func(ctx context.Context) (missing str
 func (c *cluster) shared(ctx context.Context) string {
 	live := 0
 	for _, n := range c.nodes {
-		ok, here, said := n.ready(ctx)
+		ok, here, message := n.ready(ctx)
 		if !ok {
-			return fmt.Sprintf("%s is not ready: %s", n.name, said)
+			return fmt.Sprintf("%s is not ready: %s", n.name, message)
 		}
 		live += here
 	}

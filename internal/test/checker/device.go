@@ -34,44 +34,44 @@ type numbers struct {
 	First, Last, Latest       projections.Ref
 	Muted                     bool
 	Epoch                     uint32
-	Said                      toldSaid
+	Settings                  deviceSettings
 }
 
-// said is a frame, or an entry of an inbox.
-type said struct {
-	Type      string  `json:"type"`
-	ChannelID string  `json:"channel_id"`
-	ThreadID  string  `json:"thread_id"`
-	MessageID string  `json:"message_id"`
-	UserID    string  `json:"user_id"`
-	Member    bool    `json:"member"`
-	Followed  bool    `json:"followed"`
-	Unread    uint32  `json:"unread"`
-	Mentions  uint32  `json:"mentions"`
-	Offline   uint32  `json:"offline_unread"`
-	First     saidRef `json:"first_unread"`
-	Last      saidRef `json:"last_read"`
-	Latest    saidRef `json:"latest"`
-	LastReply saidRef `json:"last_reply"`
-	Muted     bool    `json:"muted"`
-	Epoch     uint32  `json:"read_epoch"`
-	Totals    totals  `json:"totals"`
-	Channels  []said  `json:"channels"`
-	Threads   []said  `json:"threads"`
-	saidMore
+// frameBody is a frame, or an entry of an inbox.
+type frameBody struct {
+	Type      string      `json:"type"`
+	ChannelID string      `json:"channel_id"`
+	ThreadID  string      `json:"thread_id"`
+	MessageID string      `json:"message_id"`
+	UserID    string      `json:"user_id"`
+	Member    bool        `json:"member"`
+	Followed  bool        `json:"followed"`
+	Unread    uint32      `json:"unread"`
+	Mentions  uint32      `json:"mentions"`
+	Offline   uint32      `json:"offline_unread"`
+	First     frameRef    `json:"first_unread"`
+	Last      frameRef    `json:"last_read"`
+	Latest    frameRef    `json:"latest"`
+	LastReply frameRef    `json:"last_reply"`
+	Muted     bool        `json:"muted"`
+	Epoch     uint32      `json:"read_epoch"`
+	Totals    totals      `json:"totals"`
+	Channels  []frameBody `json:"channels"`
+	Threads   []frameBody `json:"threads"`
+	frameSettings
 }
 
-type saidRef struct {
+type frameRef struct {
 	MessageID string `json:"message_id"`
 	Seq       uint32 `json:"seq"`
 }
 
-func (s *said) numbers() numbers {
+func (s *frameBody) numbers() numbers {
 	latest := s.Latest
 	if s.ThreadID != "" {
 		latest = s.LastReply
 	}
-	return numbers{s.Unread, s.Mentions, s.Offline, projections.Ref(s.First), projections.Ref(s.Last), projections.Ref(latest), s.Muted, s.Epoch, s.toldSaid()}
+	return numbers{s.Unread, s.Mentions, s.Offline, projections.Ref(s.First), projections.Ref(s.Last), projections.Ref(latest), s.Muted, s.Epoch, s.settings()}
 }
 
 // Connected begins a connection. Until its first inbox, what the device knows may be stale.
@@ -85,7 +85,7 @@ func (d *Device) Connected() {
 // Apply takes a frame. It fails on bytes that are no frame, on a frame for another user, and on an
 // update before the first inbox.
 func (d *Device) Apply(frame []byte) error {
-	var s said
+	var s frameBody
 	if err := json.Unmarshal(frame, &s); err != nil {
 		return fmt.Errorf("frame %s: %w", frame, err)
 	}
@@ -109,7 +109,7 @@ func (d *Device) Apply(frame []byte) error {
 	return nil
 }
 
-func (d *Device) inbox(s *said) {
+func (d *Device) inbox(s *frameBody) {
 	d.Inboxes++
 	d.hasInbox = true
 	d.channels, d.threads, d.listed, d.totals = map[string]numbers{}, map[scope]numbers{}, map[string]string{}, s.Totals
@@ -124,7 +124,7 @@ func (d *Device) inbox(s *said) {
 	}
 }
 
-func (d *Device) update(s *said) {
+func (d *Device) update(s *frameBody) {
 	d.totals = s.Totals
 	at := scope{s.ChannelID, s.ThreadID}
 	switch {
@@ -141,7 +141,7 @@ func (d *Device) update(s *said) {
 	}
 }
 
-func (d *Device) note(c *said) {
+func (d *Device) note(c *frameBody) {
 	if c.Latest.MessageID != "" {
 		d.latest[[2]string{c.ChannelID, c.Latest.MessageID}] = true
 	}

@@ -34,16 +34,16 @@ func (d *Device) Check(l *Log, now int64) *Findings {
 		c := rightOf(m, &v, now)
 		right.Channels[channel] = c
 		want := numbers{v.Unread, v.Mentions, v.OfflineUnread, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq},
-			c.Levels.Level == events.LevelNone, v.ReadEpoch, saidOf(&c)}
+			c.Levels.Level == events.LevelNone, v.ReadEpoch, settingsOf(&c)}
 		if v.Large { // which message is the first may not be known here
 			want.First, got.First = projections.Ref{}, projections.Ref{}
-			want.Said.FirstMention, got.Said.FirstMention = projections.Ref{}, projections.Ref{}
+			want.Settings.FirstMention, got.Settings.FirstMention = projections.Ref{}, projections.Ref{}
 		}
 		if m.OpenInTime(d.User, channel, "") { // the pointer moves without a delta
 			want.Last, got.Last = projections.Ref{}, projections.Ref{}
 		}
-		if got.Said.Line == c.known { // an answer tells both halves of it, a delta what was said
-			got.Said.Line = c.Line
+		if got.Settings.Line == c.known { // an answer tells both halves of it, a delta what was said
+			got.Settings.Line = c.Line
 		}
 		if got != want {
 			f.Add("%s: is told\n    %+v\n  but it is\n    %+v (O8)", channel, got, want)
@@ -51,12 +51,12 @@ func (d *Device) Check(l *Log, now int64) *Findings {
 		d.checkHeard(l, channel, f)
 	}
 	for channel := range d.channels {
-		if l.rooms[channel] == nil {
+		if l.logs[channel] == nil {
 			f.Add("%s: listed, but the log has no such channel (O8)", channel)
 		}
 	}
 	sum, _ := right.Sum("")
-	if want := toldTotals(&sum); f.Count == 0 && want != d.totals {
+	if want := deviceTotals(&sum); f.Count == 0 && want != d.totals {
 		f.Add("totals are told as %+v, but are %+v (O8)", d.totals, want)
 	}
 	d.checkRights(l, f)
@@ -80,7 +80,7 @@ func (d *Device) checkThread(l *Log, at scope, member bool, right *Answer, f *Fi
 	}
 	right.Threads[ThreadID{at.channel, at.thread}] = Thread{Counts: countsOf(&v), Listed: true}
 	want := numbers{v.Unread, v.Mentions, 0, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq}, false, v.ReadEpoch,
-		toldSaid{Direct: v.DirectMentions, FirstMention: v.FirstMention}}
+		deviceSettings{Direct: v.DirectMentions, FirstMention: v.FirstMention}}
 	if got.Muted = false; l.Model(at.channel).OpenInTime(d.User, at.channel, at.thread) {
 		want.Last, got.Last = projections.Ref{}, projections.Ref{}
 	}
@@ -99,8 +99,8 @@ func (d *Device) checkHeard(l *Log, channel string, f *Findings) {
 	gone := l.withdrawn(channel)
 	beyond := after == ""
 	stays := l.staysFrom(d.User, channel)
-	for i := range l.rooms[channel].messages {
-		m := &l.rooms[channel].messages[i].event
+	for i := range l.logs[channel].messages {
+		m := &l.logs[channel].messages[i].event
 		id := string(m.MessageID)
 		if m.Kind != events.KindMessagePosted {
 			continue
@@ -115,8 +115,8 @@ func (d *Device) checkHeard(l *Log, channel string, f *Findings) {
 // withdrawn returns the messages that were deleted, written twice, or possibly purged.
 func (l *Log) withdrawn(channel string) map[string]bool {
 	gone, posted := map[string]bool{}, map[string]bool{}
-	for i := range l.rooms[channel].messages {
-		m := &l.rooms[channel].messages[i].event
+	for i := range l.logs[channel].messages {
+		m := &l.logs[channel].messages[i].event
 		id := string(m.MessageID)
 		switch m.Kind {
 		case events.KindMessagePosted:
@@ -136,7 +136,7 @@ func (l *Log) withdrawn(channel string) map[string]bool {
 // staysFrom returns the event of a channel's timeline with which the present membership of a user
 // began.
 func (l *Log) staysFrom(user, channel string) int {
-	list := l.rooms[channel].messages
+	list := l.logs[channel].messages
 	for i := len(list) - 1; i >= 0; i-- {
 		if !l.memberAt(user, channel, i) {
 			return i + 1
@@ -149,12 +149,12 @@ func (l *Log) staysFrom(user, channel string) int {
 // named as the latest of a channel only to users who were members then or joined later (O9).
 func (d *Device) checkRights(l *Log, f *Findings) {
 	for key := range d.shown {
-		if room := l.rooms[key[0]]; room == nil || !l.rightTo(d.User, key, func(at, _, hidden bool) bool { return at && !hidden }) {
+		if log := l.logs[key[0]]; log == nil || !l.rightTo(d.User, key, func(at, _, hidden bool) bool { return at && !hidden }) {
 			f.Add("%s: %s was sent to somebody who was no member when it was posted, or from whom it is hidden (O9)", key[0], key[1])
 		}
 	}
 	for key := range d.latest {
-		if room := l.rooms[key[0]]; room == nil || !l.rightTo(d.User, key, func(at, later, _ bool) bool { return at || later }) {
+		if log := l.logs[key[0]]; log == nil || !l.rightTo(d.User, key, func(at, later, _ bool) bool { return at || later }) {
 			f.Add("%s: %s was told to somebody who had left before it was posted (O9)", key[0], key[1])
 		}
 	}
@@ -163,7 +163,7 @@ func (d *Device) checkRights(l *Log, f *Findings) {
 // rightTo judges each post of a message id: whether the user was a member then, whether they became
 // one later, and whether it is hidden from them.
 func (l *Log) rightTo(user string, key [2]string, judge func(at, later, hidden bool) bool) bool {
-	list := l.rooms[key[0]].messages
+	list := l.logs[key[0]].messages
 	for i := range list {
 		if m := &list[i].event; m.Kind != events.KindMessagePosted || string(m.MessageID) != key[1] {
 			continue

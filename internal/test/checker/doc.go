@@ -28,7 +28,7 @@
 //	                  what compaction leaves, and the records of channels
 //	redis.go          inboxes in Redis; redis_answer.go what a reader of them tells
 //	redis_threads.go  threads in Redis
-//	device.go         a client with a socket; device_said.go what frames tell of §4.7
+//	device.go         a client with a socket; device_settings.go the settings in frames (§4.7)
 //	device_check.go   whether what it was told is right
 //	dead.go           dead letters
 //	gone.go           users who were erased

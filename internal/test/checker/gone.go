@@ -38,10 +38,10 @@ func (l *Log) Gone() (users []string) {
 // of the user is neither.
 func (l *Log) knows(user, channel string) bool {
 	is := func(id []byte) bool { return string(id) == user }
-	room := l.rooms[channel]
-	return slices.ContainsFunc(room.reads, func(r readAt) bool { return is(r.event.UserID) }) ||
-		slices.ContainsFunc(room.deliveries, func(d deliveryAt) bool { return is(d.event.UserID) }) ||
-		slices.ContainsFunc(room.messages, func(m messageAt) bool {
+	log := l.logs[channel]
+	return slices.ContainsFunc(log.reads, func(r readAt) bool { return is(r.event.UserID) }) ||
+		slices.ContainsFunc(log.deliveries, func(d deliveryAt) bool { return is(d.event.UserID) }) ||
+		slices.ContainsFunc(log.messages, func(m messageAt) bool {
 			switch m.event.Kind {
 			case events.KindMembersJoined, events.KindMembersLeft:
 				return slices.ContainsFunc(m.event.IDs, is)
@@ -54,17 +54,17 @@ func (l *Log) knows(user, channel string) bool {
 // member.
 func (l *Log) goneFrom(user, channel string) bool {
 	erased := false
-	for i := range l.rooms[channel].reads {
-		if e := &l.rooms[channel].reads[i].event; string(e.UserID) == user {
+	for i := range l.logs[channel].reads {
+		if e := &l.logs[channel].reads[i].event; string(e.UserID) == user {
 			erased = e.Kind == events.KindUserErased
 		}
 	}
-	return erased && !l.memberAt(user, channel, len(l.rooms[channel].messages))
+	return erased && !l.memberAt(user, channel, len(l.logs[channel].messages))
 }
 
 // wasMember reports whether a user ever was a member. For a user who never was, all is unread.
 func (l *Log) wasMember(user, channel string) bool {
-	return slices.ContainsFunc(l.rooms[channel].messages, func(m messageAt) bool {
+	return slices.ContainsFunc(l.logs[channel].messages, func(m messageAt) bool {
 		return m.event.Kind == events.KindMembersJoined && slices.ContainsFunc(m.event.IDs, func(id []byte) bool { return string(id) == user })
 	})
 }
@@ -86,8 +86,8 @@ func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
 		}
 		for _, channel := range l.Channels() {
 			if v, ok := p.View(user, channel); ok && l.knows(user, channel) {
-				if said := l.saysOf(&v); said != "" {
-					f.Add("%s is gone, but %s says %s", user, channel, said)
+				if message := l.describe(&v); message != "" {
+					f.Add("%s is gone, but %s says %s", user, channel, message)
 				}
 			}
 		}
@@ -97,8 +97,8 @@ func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
 	}
 }
 
-// saysOf describes what a view still has of a user who is gone, "" for nothing.
-func (l *Log) saysOf(v *projections.View) string {
+// describe describes what a view still has of a user who is gone, "" for nothing.
+func (l *Log) describe(v *projections.View) string {
 	if v.Member || v.LastRead.Seq != 0 || v.Muted || v.ReadEpoch != 1 || v.OfflineUnread != 0 ||
 		l.wasMember(v.UserID, v.ChannelID) && (v.Unread != 0 || v.Mentions != 0 || v.FirstUnread.Seq != 0) {
 		return script.FormatView(v)
@@ -111,7 +111,7 @@ func (l *Log) saysOf(v *projections.View) string {
 func (l *Log) goneFromLists(p *projections.Partition, channel string, f *Findings) {
 	var erased []string
 	for _, user := range l.Users {
-		if slices.ContainsFunc(l.rooms[channel].reads, func(r readAt) bool {
+		if slices.ContainsFunc(l.logs[channel].reads, func(r readAt) bool {
 			return r.event.Kind == events.KindUserErased && string(r.event.UserID) == user
 		}) {
 			erased = append(erased, user)

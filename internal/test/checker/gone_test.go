@@ -42,7 +42,7 @@ func TestWhoIsGone(t *testing.T) {
 		{"known in another channel", append(slices.Clone(bobsEnd), elsewhere), false},
 		{"known in a channel that is gone", append(slices.Clone(bobsEnd), elsewhere, over), true},
 	} {
-		l := NewLog(projections.DefaultSettings(), 1, toldLog(append(slices.Clone(tale), c.then...)...))
+		l := NewLog(projections.DefaultSettings(), 1, publishedLog(append(slices.Clone(tale), c.then...)...))
 		if got := slices.Contains(l.Gone(), "bob"); got != c.gone {
 			t.Errorf("%s: gone %t, want %t", c.name, got, c.gone)
 		}
@@ -55,7 +55,7 @@ func TestWhoIsGone(t *testing.T) {
 // TestWhatIsLeftIsFound: each of a store, a Redis and a topic still has something of an erased
 // user.
 func TestWhatIsLeftIsFound(t *testing.T) {
-	records := toldLog(append(slices.Clone(tale), bobsEnd...)...)
+	records := publishedLog(append(slices.Clone(tale), bobsEnd...)...)
 	l := NewLog(projections.DefaultSettings(), 1, records)
 	store := func(leaveOut int) *Findings {
 		f := &Findings{}
@@ -93,13 +93,13 @@ func TestWhatIsLeftIsFound(t *testing.T) {
 		{"read pointers", cached("read-pointer:bob:general", "thread-read:bob:m1"), []string{"read-pointer:bob:general", "thread-read:bob:m1"}},
 		{"an inbox", cached("inbox:bob", "ws:bob"), []string{"inbox:bob", "ws:bob"}},
 	} {
-		said := strings.Join(c.found.First, "\n")
+		message := strings.Join(c.found.First, "\n")
 		if len(c.want) == 0 && c.found.Count > 0 {
-			t.Errorf("%s: found %s", c.name, said)
+			t.Errorf("%s: found %s", c.name, message)
 		}
 		for _, want := range c.want {
-			if !strings.Contains(said, want) {
-				t.Errorf("%s: %q is not found, but\n%s", c.name, want, said)
+			if !strings.Contains(message, want) {
+				t.Errorf("%s: %q is not found, but\n%s", c.name, want, message)
 			}
 		}
 	}

@@ -21,11 +21,11 @@ type Log struct {
 	settings projections.Settings
 	models   []*model.Model // by partition
 	now      int64          // of the last record
-	rooms    map[string]*roomLog
+	logs     map[string]*channelLog
 }
 
-// roomLog is what the log says about one channel.
-type roomLog struct {
+// channelLog is what the log contains about one channel.
+type channelLog struct {
 	messages   []messageAt
 	reads      []readAt
 	deliveries []deliveryAt
@@ -58,7 +58,7 @@ type BadRecord struct {
 // NewLog takes the records of all partitions of the input topics, each topic's partition in the
 // order of its offsets.
 func NewLog(s projections.Settings, partitions int32, records []*kgo.Record) *Log {
-	l := &Log{settings: s, rooms: map[string]*roomLog{}, Records: len(records)}
+	l := &Log{settings: s, logs: map[string]*channelLog{}, Records: len(records)}
 	for range partitions {
 		l.models = append(l.models, model.New(s))
 	}
@@ -97,8 +97,8 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 			return err
 		}
 		m.AddMessage(&e.event, e.offset, ms)
-		room := l.room(e.event.ChannelID)
-		room.messages = append(room.messages, e)
+		log := l.logOf(e.event.ChannelID)
+		log.messages = append(log.messages, e)
 	case events.TopicReads:
 		e := readAt{offset: r.Offset, timestamp: ms}
 		if err := d.Read(r.Value, ms, &e.event); err != nil {
@@ -108,8 +108,8 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 			return err
 		}
 		m.AddRead(&e.event, e.offset, ms)
-		room := l.room(e.event.ChannelID)
-		room.reads = append(room.reads, e)
+		log := l.logOf(e.event.ChannelID)
+		log.reads = append(log.reads, e)
 	default:
 		e := deliveryAt{offset: r.Offset, timestamp: ms}
 		if err := d.Delivery(r.Value, ms, &e.event); err != nil {
@@ -119,25 +119,25 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 			return err
 		}
 		m.AddDelivery(&e.event, e.offset, ms)
-		room := l.room(e.event.ChannelID)
-		room.deliveries = append(room.deliveries, e)
+		log := l.logOf(e.event.ChannelID)
+		log.deliveries = append(log.deliveries, e)
 	}
 	return nil
 }
 
-func (l *Log) room(id []byte) *roomLog {
-	room := l.rooms[string(id)]
-	if room == nil {
-		room = &roomLog{}
-		l.rooms[string(id)] = room
+func (l *Log) logOf(id []byte) *channelLog {
+	log := l.logs[string(id)]
+	if log == nil {
+		log = &channelLog{}
+		l.logs[string(id)] = log
 	}
-	return room
+	return log
 }
 
 // Channels are all channels of the log, sorted.
 func (l *Log) Channels() []string {
 	var ids []string
-	for id := range l.rooms {
+	for id := range l.logs {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)
@@ -145,7 +145,7 @@ func (l *Log) Channels() []string {
 }
 
 // Forget leaves a channel out of what is compared.
-func (l *Log) Forget(channel string) { delete(l.rooms, channel) }
+func (l *Log) Forget(channel string) { delete(l.logs, channel) }
 
 // Model is that of the partition of a channel.
 func (l *Log) Model(channel string) *model.Model {
@@ -161,22 +161,22 @@ func (l *Log) View(user, channel string) (projections.View, bool) {
 // own records before it. What a delta says is a function of exactly that (DESIGN §2).
 func (l *Log) At(user, channel string, s events.Stamp) *model.Model {
 	m := model.New(l.settings)
-	room := l.rooms[channel]
-	if room == nil {
+	log := l.logs[channel]
+	if log == nil {
 		return m
 	}
-	for i := range room.messages {
-		if e := &room.messages[i]; e.offset < s.M {
+	for i := range log.messages {
+		if e := &log.messages[i]; e.offset < s.M {
 			m.AddMessage(&e.event, e.offset, e.timestamp)
 		}
 	}
-	for i := range room.reads {
-		if e := &room.reads[i]; e.offset < s.R && string(e.event.UserID) == user {
+	for i := range log.reads {
+		if e := &log.reads[i]; e.offset < s.R && string(e.event.UserID) == user {
 			m.AddRead(&e.event, e.offset, e.timestamp)
 		}
 	}
-	for i := range room.deliveries {
-		if e := &room.deliveries[i]; e.offset < s.D && string(e.event.UserID) == user {
+	for i := range log.deliveries {
+		if e := &log.deliveries[i]; e.offset < s.D && string(e.event.UserID) == user {
 			m.AddDelivery(&e.event, e.offset, e.timestamp)
 		}
 	}
@@ -185,8 +185,8 @@ func (l *Log) At(user, channel string, s events.Stamp) *model.Model {
 
 // memberAt reports whether a user is a member at the i-th event of a channel's timeline.
 func (l *Log) memberAt(user, channel string, i int) (member bool) {
-	for n := range l.rooms[channel].messages[:i] {
-		m := &l.rooms[channel].messages[n].event
+	for n := range l.logs[channel].messages[:i] {
+		m := &l.logs[channel].messages[n].event
 		named := slices.ContainsFunc(m.IDs, func(id []byte) bool { return string(id) == user })
 		switch {
 		case m.Kind == events.KindMembersJoined && named:

@@ -57,7 +57,7 @@ func (m *Mirror) Check(l *Log) *Findings {
 					continue // only reads are known
 				}
 				if !ok {
-					now = untold(user, channel)
+					now = unpublished(user, channel)
 				}
 				got, known := m.of[key]
 				switch {
@@ -86,8 +86,8 @@ func mirrorDiff(got, now projections.View, known, open bool) string {
 		}
 		got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
 	}
-	if want, said := promised(now, now), promised(got, now); want != said {
-		return fmt.Sprintf("the value, stamp %s, says\n    %s\n  but it is\n    %s", script.FormatStamp(got.Stamp), said, want)
+	if want, message := promised(now, now), promised(got, now); want != message {
+		return fmt.Sprintf("the value, stamp %s, says\n    %s\n  but it is\n    %s", script.FormatStamp(got.Stamp), message, want)
 	}
 	return ""
 }

@@ -42,15 +42,15 @@ func (m *Mirror) CheckChannels(l *Log) *Findings {
 		got, was := m.channels[channel]
 		if !was {
 			if now.HeadSeq > 0 || now.MemberCount > 0 {
-				f.Add("%q: nothing was published, but it is\n    %s", channel, saidOfChannel(now, false))
+				f.Add("%q: nothing was published, but it is\n    %s", channel, describeChannel(now, false))
 			}
 			continue // or nothing happened that a record tells
 		}
 		if v, ok := of.View(nobody, channel); ok && got.Stamp.M > v.Stamp.M {
 			f.Add("%q: the record is as of message %d, which is ahead of the log: that ends at %d", channel, got.Stamp.M, v.Stamp.M)
 		}
-		if said, want := saidOfChannel(viewOfChannel(&got, now), got.Deleted), saidOfChannel(now, of.Deleted(channel)); said != want {
-			f.Add("%q: the record, as of message %d, says\n    %s\n  but it is\n    %s", channel, got.Stamp.M, said, want)
+		if message, want := describeChannel(viewOfChannel(&got, now), got.Deleted), describeChannel(now, of.Deleted(channel)); message != want {
+			f.Add("%q: the record, as of message %d, says\n    %s\n  but it is\n    %s", channel, got.Stamp.M, message, want)
 		}
 	}
 	return f
@@ -75,7 +75,7 @@ func viewOfChannel(r *events.ChannelRecord, now projections.ChannelView) project
 	return v
 }
 
-func saidOfChannel(v projections.ChannelView, deleted bool) string {
+func describeChannel(v projections.ChannelView, deleted bool) string {
 	if deleted {
 		return "deleted"
 	}

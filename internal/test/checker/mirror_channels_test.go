@@ -14,7 +14,7 @@ import (
 // TestWrongChannelRecordsAreFound plants one error at a time in the records of a channel, and wants
 // the check to find it in what compaction leaves of them.
 func TestWrongChannelRecordsAreFound(t *testing.T) {
-	inputs := toldLog(append(slices.Clone(tale),
+	inputs := publishedLog(append(slices.Clone(tale),
 		[2]string{events.TopicMessages, `{"channel_id":"general","min_version":2,"channel_updated":{"labels":["work"],"archived":true}}`})...)
 	l := NewLog(projections.DefaultSettings(), 1, inputs)
 	p := opened(t)

@@ -33,8 +33,8 @@ var tale = [][2]string{
 	{events.TopicMessages, `no event`},
 }
 
-// toldLog is a log of one partition in JSON, a topic and a value each.
-func toldLog(tale ...[2]string) (records []*kgo.Record) {
+// publishedLog is a log of one partition in JSON, a topic and a value each.
+func publishedLog(tale ...[2]string) (records []*kgo.Record) {
 	next := map[string]int64{}
 	for _, line := range tale {
 		records = append(records, &kgo.Record{Topic: line[0], Key: []byte("general"), Value: []byte(line[1]), Offset: next[line[0]],
@@ -107,7 +107,7 @@ func folded(t *testing.T, records []*kgo.Record, leaveOut int) *projections.Part
 // leaves behind. The check finds each one and words it as in testdata/planted.txt. Without a
 // planted difference it finds none.
 func TestPlantedDifferencesAreToldInWords(t *testing.T) {
-	records := toldLog(tale...)
+	records := publishedLog(tale...)
 	published := publishedOf(t, records)
 	l := NewLog(projections.DefaultSettings(), 1, records)
 	whole := folded(t, records, -1)

@@ -25,7 +25,7 @@ type published struct {
 	thread   string // empty: of the channel
 	view     projections.View
 	bytes    []byte // without the hint of who caused it, which is not compared (DESIGN §7)
-	said     []byte // the same without the stamp
+	value    []byte // the same without the stamp
 }
 
 func (p *published) stamp() events.Stamp { return p.view.Stamp }
@@ -65,7 +65,7 @@ func NewHistory(records []*kgo.Record, f *Findings) *History {
 		}
 		h.of[key] = append(h.of[key], published{
 			key: key, at: at, producer: fmt.Sprintf("%d/%d", r.ProducerID, r.ProducerEpoch), written: r.Timestamp,
-			thread: string(d.ThreadID), view: view, bytes: whole, said: events.AppendUnreadDelta(nil, &d),
+			thread: string(d.ThreadID), view: view, bytes: whole, value: events.AppendUnreadDelta(nil, &d),
 		})
 	}
 	slices.Sort(h.Keys)
@@ -129,7 +129,7 @@ func (h *History) newestOf(m *model.Model, user, channel, thread string, f *Find
 		if !m.Deleted(channel) {
 			return // only reads are known
 		}
-		now = untold(user, channel)
+		now = unpublished(user, channel)
 	}
 	values := h.of[key]
 	if len(values) == 0 {
@@ -152,9 +152,9 @@ func (h *History) newestOf(m *model.Model, user, channel, thread string, f *Find
 		}
 		got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
 	}
-	want, said := promised(now, now), promised(got, now)
-	if said != want {
-		f.Add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s\n  the last that was said of it:%s", key, best.at, said, want, h.story(key))
+	want, message := promised(now, now), promised(got, now)
+	if message != want {
+		f.Add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s\n  the last that was said of it:%s", key, best.at, message, want, h.story(key))
 	}
 }
 
@@ -177,7 +177,7 @@ func seen(m *model.Model, user, channel, thread string) (projections.View, bool)
 		return m.View(user, channel)
 	}
 	t, ok := m.Thread(user, channel, thread)
-	v := untold(user, channel)
+	v := unpublished(user, channel)
 	v.LastRead, v.LastReadAt, v.ReadEpoch, v.Stamp = t.LastRead, t.LastReadAt, t.ReadEpoch, t.Stamp
 	if v.Member = t.Member && t.Following && t.LastReply.Seq > 0; v.Member {
 		v.Unread, v.Mentions, v.FirstUnread, v.Latest = t.Unread, t.Mentions, t.FirstUnread, t.LastReply
@@ -214,23 +214,23 @@ func (h *History) Each(tr *Log, r *rand.Rand, most int, f *Findings) (checked in
 		case !ok && !m.Deleted(channel):
 			continue // the value went ahead of the channel: only reads are known
 		case !ok:
-			then = untold(user, channel)
+			then = unpublished(user, channel)
 		case then.Stamp != p.stamp():
 			f.Add("%q: the value at %s has the stamp %s, but the records up to there give %s", p.key, p.at,
 				script.FormatStamp(p.stamp()), script.FormatStamp(then.Stamp))
 			continue
 		}
 		checked++
-		if want, said := promised(then, then), promised(p.view, then); said != want {
+		if want, message := promised(then, then), promised(p.view, then); message != want {
 			f.Add("%q: the value at %s, stamp %s, says\n    %s\n  but then it was\n    %s", p.key, p.at,
-				script.FormatStamp(p.stamp()), said, want)
+				script.FormatStamp(p.stamp()), message, want)
 		}
 	}
 	return checked
 }
 
-// untold is the view of a pair without a delta, or whose channel is gone.
-func untold(user, channel string) projections.View {
+// unpublished returns the view of a pair that has no delta or whose channel is deleted.
+func unpublished(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
 }
 

@@ -98,17 +98,17 @@ func programs(t *testing.T, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said []string
+	var message []string
 	for _, m := range program.FindAllStringSubmatch(string(page), -1) {
 		file := filepath.Join(t.TempDir(), "main.go")
 		if err := os.WriteFile(file, []byte(strings.ReplaceAll(m[1], "http://127.0.0.1:8080", url)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		said = append(said, strings.ReplaceAll(strings.TrimSpace(command(t, nil, "run", file)), "\n", " "))
+		message = append(message, strings.ReplaceAll(strings.TrimSpace(command(t, nil, "run", file)), "\n", " "))
 	}
 	// The gateway may know the message before the device does, or after it.
-	if len(said) != 2 || said[0] != "1" || !strings.Contains(said[1], "1") || !strings.HasSuffix(said[1], "0") {
-		t.Errorf("the programs of docs/clients.md print %q", said)
+	if len(message) != 2 || message[0] != "1" || !strings.Contains(message[1], "1") || !strings.HasSuffix(message[1], "0") {
+		t.Errorf("the programs of docs/clients.md print %q", message)
 	}
 }
 

@@ -36,9 +36,9 @@ func TestMakeSaysWhatItInstalls(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	said, done, did := strings.Cut(out, "did apt-get")
+	message, done, did := strings.Cut(out, "did apt-get")
 	for _, needed := range []string{"openjdk-17-jdk-headless", "maven", "redis-server", "prometheus", "nodejs", "chromium"} {
-		if !strings.Contains(said, needed) {
+		if !strings.Contains(message, needed) {
 			t.Errorf("%s is not named before the installing begins:\n%s", needed, out)
 		}
 	}
@@ -67,7 +67,7 @@ func TestNodeOfTheClient(t *testing.T) {
 		return found[1]
 	}
 	asks := read("clients/js/package.json", regexp.MustCompile(`"engines": \{ "node": ">=(\d+)" \}`))
-	if says := read("docs/clients.md", regexp.MustCompile(`in Node from (\d+)`)); asks != says {
-		t.Errorf("the package asks for Node %s, the page says %s", asks, says)
+	if message := read("docs/clients.md", regexp.MustCompile(`in Node from (\d+)`)); asks != message {
+		t.Errorf("the package asks for Node %s, the page says %s", asks, message)
 	}
 }

@@ -23,7 +23,7 @@ type answers struct {
 	Inboxes  map[string][]inbox `json:"inboxes"`
 	Receipts []receiptsAnswer   `json:"receipts"`
 	Readers  []readersAnswer    `json:"readers"`
-	Said     []saidAnswer       `json:"said,omitempty"` // of the story "said"
+	Said     []settingsAnswer   `json:"said,omitempty"` // of the story "said"
 	Viewed   []viewedAnswer     `json:"viewed,omitempty"`
 }
 
@@ -104,13 +104,13 @@ func answersOf(t *testing.T, p *projections.Partition, story string) answers {
 		for _, u := range of[id] {
 			users[u] = true
 			a.pair(p, u, id)
-			if story == saidStory {
-				a.said(p, u, id)
+			if story == settingsStory {
+				a.settings(p, u, id)
 			}
 		}
 		for _, m := range messages[id] {
 			a.receipts(p, id, m)
-			if story == saidStory {
+			if story == settingsStory {
 				a.viewed(p, id, m)
 			}
 		}

@@ -34,7 +34,7 @@ func TestStores(t *testing.T) {
 			}
 			format = max(format, x.Format)
 		}
-		if want := map[string]uint64{"story.txt": 1, "story-seeded.txt": 2, saidStory: 3}[f.story()]; format != want {
+		if want := map[string]uint64{"story.txt": 1, "story-seeded.txt": 2, settingsStory: 3}[f.story()]; format != want {
 			t.Errorf("its stores are of format %d, want %d", format, want)
 		}
 		f.compare(t, "the store", stored(t, data, f.story()))

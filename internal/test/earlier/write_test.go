@@ -248,14 +248,14 @@ func writeSnapshots(t *testing.T, name, data string) {
 		t.Fatal(err)
 	}
 	for _, n := range numbers {
-		held, err := projections.OpenStopped(processor.StoreDir(data, n), nil)
+		stopped, err := projections.OpenStopped(processor.StoreDir(data, n), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := repo.Create(t.Context(), held, filepath.Join(data, "scratch"), snapshot.CreateOptions{}); err != nil {
+		if _, _, err := repo.Create(t.Context(), stopped, filepath.Join(data, "scratch"), snapshot.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := held.Close(); err != nil {
+		if err := stopped.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -80,18 +80,18 @@ func (s *section) fields() map[string]bool {
 
 func compare(t *testing.T, s *section, md protoreflect.MessageDescriptor) {
 	t.Helper()
-	said := s.fields()
+	described := s.fields()
 	for i := range md.Fields().Len() {
 		f := md.Fields().Get(i)
 		if o := f.ContainingOneof(); o != nil && o.Name() == "kind" {
 			continue // has a section of its own
 		}
-		if !said[string(f.Name())] {
+		if !described[string(f.Name())] {
 			t.Errorf("%s: the page lacks %s", s.title, f.Name())
 		}
-		delete(said, string(f.Name()))
+		delete(described, string(f.Name()))
 	}
-	for name := range said {
+	for name := range described {
 		t.Errorf("%s: the schema has no %s", s.title, name)
 	}
 }

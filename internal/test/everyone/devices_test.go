@@ -141,8 +141,8 @@ func begin(t *testing.T, name string, cmd *exec.Cmd) *devices {
 	return &devices{t: t, name: name, in: in, out: bufio.NewReader(out)}
 }
 
-// told is what each device shows now; nil: nothing is known yet.
-func (d *devices) told() map[string]*told {
+// answers is what each device shows now; nil: nothing is known yet.
+func (d *devices) answers() map[string]*answer {
 	d.t.Helper()
 	if _, err := fmt.Fprintln(d.in); err != nil {
 		d.t.Fatalf("%s: %v", d.name, err)
@@ -151,7 +151,7 @@ func (d *devices) told() map[string]*told {
 	if err != nil {
 		d.t.Fatalf("%s: %v", d.name, err)
 	}
-	out := map[string]*told{}
+	out := map[string]*answer{}
 	if err := json.Unmarshal(text, &out); err != nil {
 		d.t.Fatalf("%s: %v in %.300s", d.name, err, text)
 	}

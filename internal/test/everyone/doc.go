@@ -6,5 +6,5 @@
 //	scripts_test.go    random scripts that are written to a node, all at once
 //	site_test.go       the node
 //	devices_test.go    programs that connect a device for each user
-//	told_test.go       what is compared
+//	answers_test.go    what is compared
 package everyone

@@ -49,7 +49,7 @@ func TestEverybodyTellsTheSame(t *testing.T) {
 			both := []*devices{inNode(t, s.url, users), inGoClient(t, program, s.url, users)}
 			for _, d := range both {
 				testkit.Await(t, d.name+" is connected", func() bool {
-					for _, is := range d.told() {
+					for _, is := range d.answers() {
 						if is == nil {
 							return false
 						}
@@ -61,7 +61,7 @@ func TestEverybodyTellsTheSame(t *testing.T) {
 			t.Logf("%d records of %d users", len(list), len(users))
 			s.same(users, both, after)
 			for _, user := range users {
-				s.asked(user, time.Now(), after).meets(met)
+				s.askNode(user, time.Now(), after).meets(met)
 			}
 		})
 	}
@@ -83,11 +83,11 @@ func (s *site) same(users []string, both []*devices, after []string) {
 		}
 	})
 	testkit.Await(s.t, "everybody tells the same", func() bool {
-		shown := []map[string]*told{both[0].told(), both[1].told()}
+		shown := []map[string]*answer{both[0].answers(), both[1].answers()}
 		for _, user := range users {
 			now := time.Now()
-			right := s.asked(user, now, after)
-			tells := map[string]*told{both[0].name: shown[0][user], both[1].name: shown[1][user], "the reader": s.read(user, now), "the function": s.called(user, now)}
+			right := s.askNode(user, now, after)
+			tells := map[string]*answer{both[0].name: shown[0][user], both[1].name: shown[1][user], "the reader": s.read(user, now), "the function": s.called(user, now)}
 			for _, who := range slices.Sorted(maps.Keys(tells)) {
 				if what := tells[who].differs(right); what != "" {
 					wrong = fmt.Sprintf("%s tells %s\n  %s", who, user, what)
@@ -99,8 +99,8 @@ func (s *site) same(users []string, both []*devices, after []string) {
 	})
 }
 
-// asked is what GetInbox and GetThreads tell.
-func (s *site) asked(user string, now time.Time, after []string) *told {
+// askNode returns the answers of GetInbox and GetThreads.
+func (s *site) askNode(user string, now time.Time, after []string) *answer {
 	s.t.Helper()
 	at := timestamppb.New(now)
 	inbox, err := s.query.GetInbox(s.t.Context(), connect.NewRequest(&queryv1.GetInboxRequest{UserId: user, Archived: "all", PageSize: 1000, After: after, EvaluatedAt: at}))
@@ -127,11 +127,11 @@ func (s *site) asked(user string, now time.Time, after []string) *told {
 }
 
 // read is what the reader of Redis tells; a user without channels is a miss.
-func (s *site) read(user string, now time.Time) *told {
+func (s *site) read(user string, now time.Time) *answer {
 	s.t.Helper()
 	v, err := s.reader.At(now).View(s.t.Context(), user)
 	if errors.Is(err, cache.ErrMiss) {
-		return new(told)
+		return new(answer)
 	}
 	if err != nil {
 		s.t.Fatal(err)
@@ -140,11 +140,11 @@ func (s *site) read(user string, now time.Time) *told {
 }
 
 // called is what the function in Redis tells.
-func (s *site) called(user string, now time.Time) *told {
+func (s *site) called(user string, now time.Time) *answer {
 	s.t.Helper()
 	text, err := s.rdb.FCallRO(s.t.Context(), "tidemark_inbox", []string{"inbox:" + escaped(user)}, now.UnixMilli()).Text()
 	if errors.Is(err, redis.Nil) {
-		return new(told)
+		return new(answer)
 	}
 	if err != nil {
 		s.t.Fatal(err)

@@ -106,7 +106,7 @@ func (s *Server) once(ctx context.Context, token, method, path string, body, ans
 		return true, err
 	}
 	defer res.Body.Close()
-	said, err := io.ReadAll(res.Body)
+	reported, err := io.ReadAll(res.Body)
 	if err != nil {
 		return true, err
 	}
@@ -116,7 +116,7 @@ func (s *Server) once(ctx context.Context, token, method, path string, body, ans
 			Code    string `json:"errcode"`
 			Message string `json:"error"`
 		}
-		if json.Unmarshal(said, &why) == nil {
+		if json.Unmarshal(reported, &why) == nil {
 			refused.Code, refused.Message = why.Code, why.Message
 		}
 		return res.StatusCode >= http.StatusInternalServerError, fmt.Errorf("%s %s: %w", method, path, refused)
@@ -124,7 +124,7 @@ func (s *Server) once(ctx context.Context, token, method, path string, body, ans
 	if answer == nil {
 		return false, nil
 	}
-	return false, json.Unmarshal(said, answer)
+	return false, json.Unmarshal(reported, answer)
 }
 
 // do calls the client API as the user.

@@ -19,7 +19,7 @@ type Place struct{ Room, Thread string }
 // anything unread may be missing.
 func (u *User) Sync(ctx context.Context) (map[Place]Counts, error) {
 	const filter = `{"room":{"timeline":{"limit":1,"unread_thread_notifications":true}}}`
-	var said struct {
+	var reported struct {
 		Rooms struct {
 			Join map[string]struct {
 				Counts  Counts            `json:"unread_notifications"`
@@ -27,11 +27,11 @@ func (u *User) Sync(ctx context.Context) (map[Place]Counts, error) {
 			} `json:"join"`
 		} `json:"rooms"`
 	}
-	if err := u.do(ctx, http.MethodGet, "/sync?timeout=0&filter="+url.QueryEscape(filter), nil, &said); err != nil {
+	if err := u.do(ctx, http.MethodGet, "/sync?timeout=0&filter="+url.QueryEscape(filter), nil, &reported); err != nil {
 		return nil, err
 	}
 	all := map[Place]Counts{}
-	for room, r := range said.Rooms.Join {
+	for room, r := range reported.Rooms.Join {
 		all[Place{room, ""}] = r.Counts
 		for thread, c := range r.Threads {
 			all[Place{room, thread}] = c

@@ -10,7 +10,7 @@
 //	timeline.go  the replay of chat.messages
 //	channel.go   a channel and its messages after the replay
 //	reads.go     the replay of chat.reads
-//	said.go      a user's settings of a channel: level, flag, filing, hidden messages, line, labels
+//	settings.go  a user's settings of a channel: level, flag, filing, hidden messages, line, labels
 //	pair.go      one user in one channel: which messages are unread, which are hidden
 //	named.go     what answers still have of an old message: its id, its sender, its preview
 //	received.go  when a user received, read or viewed a message

@@ -8,7 +8,7 @@ type pair struct {
 	left     bool // was a member
 	baseline uint32
 	shown    spot
-	said     *said
+	settings *settings
 }
 
 // pair returns false if there is no such channel: chat.messages never named it, or it was deleted.
@@ -21,7 +21,7 @@ func (m *Model) pair(user, channelID string) (*pair, bool) {
 	r := m.readsOf(user, channelID, "")
 	return &pair{
 		reader: r, user: user, member: member, left: ever && !member, baseline: c.baseline[user], shown: r.shown(),
-		said: m.saidBy(user, channelID),
+		settings: m.settingsOf(user, channelID),
 	}, true
 }
 
@@ -32,7 +32,7 @@ func (p *pair) unread(m *post) bool {
 }
 
 // hides reports whether the message is hidden from the user, or by them (DESIGN §4.7).
-func (p *pair) hides(m *post) bool { return m.hiddenTo(p.user) || p.said.hides(m.seq) }
+func (p *pair) hides(m *post) bool { return m.hiddenTo(p.user) || p.settings.hides(m.seq) }
 
 // listed is how many positions a view lists at most.
 const listed = 1000
@@ -55,7 +55,7 @@ func (p *pair) ask() bool {
 		if x.hiddenTo(p.user) {
 			return true
 		}
-		if x.sender == p.user || p.singles[x.seq] || p.said.hides(x.seq) {
+		if x.sender == p.user || p.singles[x.seq] || p.settings.hides(x.seq) {
 			excluded++
 		}
 		if x.mentionsUser(p.user) && !x.deleted {
@@ -67,4 +67,4 @@ func (p *pair) ask() bool {
 
 // hidAhead reports whether the user hid up to a message that is not posted yet: until it is,
 // excluded lists nothing that is hidden.
-func (p *pair) hidAhead() bool { return p.said.hiddenTo > p.channel.head() }
+func (p *pair) hidAhead() bool { return p.settings.hiddenTo > p.channel.head() }

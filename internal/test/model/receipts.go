@@ -70,15 +70,15 @@ func (m *Model) MayTell(channelID string, delivered bool, user string, seq uint3
 	if c == nil || c.deleted || c.at(seq) == nil || !c.at(seq).small || c.at(seq).hiddenTo(user) || m.erased(user, channelID) {
 		return false
 	}
-	said := m.publicReads(user, channelID, "")
+	list := m.publicReads(user, channelID, "")
 	if thread := c.at(seq).scope(); thread != "" {
-		said = append(said, m.publicReads(user, channelID, thread)...)
+		list = append(list, m.publicReads(user, channelID, thread)...)
 	}
 	if delivered {
-		said = m.deliveriesOf(user, channelID)
+		list = m.deliveriesOf(user, channelID)
 	}
 	return slices.ContainsFunc(c.spans[user], func(s span) bool { return s.from < seq }) &&
-		slices.ContainsFunc(said, func(r receipt) bool { return r.covers(c.at(seq)) && r.at <= at })
+		slices.ContainsFunc(list, func(r receipt) bool { return r.covers(c.at(seq)) && r.at <= at })
 }
 
 // MayTellWithThreads is MayTell for a read of the channel with its threads.

@@ -173,7 +173,7 @@ func (m *Model) Thread(user, channelID, thread string) (projections.ThreadView, 
 			continue
 		}
 		v.Unread++
-		if t.said.mentions(p, user) {
+		if t.settings.mentions(p, user) {
 			if v.Mentions++; v.Mentions == 1 {
 				v.FirstMention = m.ref(c, p.seq)
 			}

@@ -16,8 +16,8 @@ func (m *Model) View(user, channelID string) (projections.View, bool) {
 	c := p.channel
 	v := projections.View{
 		UserID: user, ChannelID: channelID, Member: p.member, Large: c.large,
-		Muted: p.said.level() == events.LevelNone, ReadEpoch: 1 + p.marks,
-		Level: p.said.level(), Until: p.said.until, IgnoreAll: p.said.ignoreAll, Line: p.said.line, Labels: p.said.labels,
+		Muted: p.settings.level() == events.LevelNone, ReadEpoch: 1 + p.marks,
+		Level: p.settings.level(), Until: p.settings.until, IgnoreAll: p.settings.ignoreAll, Line: p.settings.line, Labels: p.settings.labels,
 		Flagged: p.flagged(), Filed: p.filed(),
 		LastRead: m.ref(c, p.shown.seq), LastReadAt: p.shown.at, Latest: m.latest(c),
 		Stamp: events.Stamp{FoldVersion: projections.FoldVersion, M: c.lastM, R: p.lastR, D: m.lastDelivery(user, channelID)},
@@ -27,7 +27,7 @@ func (m *Model) View(user, channelID string) (projections.View, bool) {
 	v.Archived = c.archived || v.StillFiled
 	v.LineKnown = m.lineKnown(c, v.Line)
 	if v.Until != 0 {
-		v.LevelAfter = p.said.lasting
+		v.LevelAfter = p.settings.lasting
 	}
 	v.OfflineUnread = m.offline(p, channelID)
 	for _, x := range c.posts {
@@ -35,7 +35,7 @@ func (m *Model) View(user, channelID string) (projections.View, bool) {
 			continue
 		}
 		v.Unread++
-		if p.said.mentions(x, user) {
+		if p.settings.mentions(x, user) {
 			if v.Mentions++; v.Mentions == 1 {
 				v.FirstMention = m.ref(c, x.seq)
 			}
@@ -62,7 +62,7 @@ func (m *Model) derivable(p *pair, v *projections.View) {
 			continue
 		}
 		pos := p.channel.pos(x.seq)
-		if x.sender == p.user || p.singles[x.seq] || (p.said.hides(x.seq) && !p.hidAhead()) {
+		if x.sender == p.user || p.singles[x.seq] || (p.settings.hides(x.seq) && !p.hidAhead()) {
 			v.Excluded = append(v.Excluded, pos) // also deleted messages, which the channel's holes have
 		}
 		if x.mentionsUser(p.user) && !x.deleted {

@@ -86,7 +86,7 @@ func (l *tale) answer(words []string, expected string) string {
 	case q.verb == "badge":
 		return l.showBadge(&q)
 	case q.verb == "told":
-		return l.showTold(&q, expected)
+		return l.showPublished(&q, expected)
 	case q.verb == "shown":
 		return l.showBroadcast(&q, expected)
 	case q.verb == "receipts":
@@ -314,11 +314,11 @@ func (l *tale) showChannel(q *question) string {
 	})
 }
 
-// showTold returns the newest delta since the previous call. An answered query shows that the
+// showPublished returns the newest delta since the previous call. An answered query shows that the
 // story's events are folded. Their deltas then precede, in tidemark.unread, any later delta of
 // another user in the same partition. That user acts twice, because their first delta may be
 // published in the same set as the story's.
-func (l *tale) showTold(q *question, expected string) string {
+func (l *tale) showPublished(q *question, expected string) string {
 	l.t.Helper()
 	key := string(events.AppendUnreadKey(nil, []byte(q.wireUser), []byte(q.wireC), []byte(q.thread)))
 	asked(l, l.site.query.GetInbox, &queryv1.GetInboxRequest{UserId: q.wireUser, After: l.after})
@@ -326,7 +326,7 @@ func (l *tale) showTold(q *question, expected string) string {
 		l.fence(q)
 	}
 	text := func() string {
-		d, n := l.site.told.about(key)
+		d, n := l.site.published.about(key)
 		if n == l.seen[key] {
 			return q.user + ": nothing"
 		}
@@ -338,7 +338,7 @@ func (l *tale) showTold(q *question, expected string) string {
 		saw := text()
 		return l.isExpected(saw, expected), saw // a delta may be joined with later ones at first
 	})
-	_, l.seen[key] = l.site.told.about(key)
+	_, l.seen[key] = l.site.published.about(key)
 	return saw
 }
 

@@ -100,14 +100,14 @@ var rows = []int{
 // TestMuseumIsComplete: every row has a story or a test of its own: 76 is
 // TestReceiptsCostWhatIsRead, 77 is TestMarkAllRead.
 func TestMuseumIsComplete(t *testing.T) {
-	told := map[string]bool{"museum-76": true, "museum-77": true}
+	stories := map[string]bool{"museum-76": true, "museum-77": true}
 	for _, hall := range []string{"museum", "restart"} {
 		for _, file := range files(t, hall) {
-			told[name(hall, file)] = true
+			stories[name(hall, file)] = true
 		}
 	}
 	for _, n := range rows {
-		if !told[fmt.Sprintf("museum-%d", n)] {
+		if !stories[fmt.Sprintf("museum-%d", n)] {
 			t.Errorf("nobody tells museum-%d", n)
 		}
 	}
@@ -132,10 +132,10 @@ func TestSemanticsExamples(t *testing.T) {
 		doc = append(doc, text...)
 	}
 	var stories strings.Builder
-	told := map[string]bool{"museum-76": true, "museum-77": true}
+	seen := map[string]bool{"museum-76": true, "museum-77": true}
 	for _, hall := range []string{"museum", "own", "restart", "seed"} {
 		for _, file := range files(t, hall) {
-			told[name(hall, file)] = true
+			seen[name(hall, file)] = true
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +159,7 @@ func TestSemanticsExamples(t *testing.T) {
 		t.Errorf("docs/semantics*.md name only %d stories", len(names))
 	}
 	for _, m := range names {
-		if !told[string(m[1])] {
+		if !seen[string(m[1])] {
 			t.Errorf("docs/semantics*.md name %s, which nobody tells", m[1])
 		}
 	}

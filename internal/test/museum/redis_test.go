@@ -216,12 +216,12 @@ func (l *tale) fence(q *question) {
 		}
 	}
 	key := string(events.AppendUnreadKey(nil, []byte(l.wireUser(who)), []byte(q.wireC), nil))
-	_, before := l.site.told.about(key)
+	_, before := l.site.published.about(key)
 	verb := []string{"mutes", "unmutes"}[before%2]
 	l.event(fmt.Sprintf("%s %s #%s", who, verb, q.channel))
 	l.publish()
 	if saw, ok := eventually(func() (bool, string) {
-		_, n := l.site.told.about(key)
+		_, n := l.site.published.about(key)
 		return n > before, fmt.Sprintf("%d deltas of %s", n, who)
 	}); !ok {
 		l.t.Fatalf("%s: nothing was published for a fence: %s", l.name, saw)

@@ -55,12 +55,12 @@ type site struct {
 	dir    string // of the stores
 	always bool   // --thread-listing always
 
-	rdb      *redis.Client
-	reader   *cache.Reader
-	producer *kgo.Client
-	told     *told
-	shown    *shown
-	sockets  *sockets // nil: there is no gateway
+	rdb       *redis.Client
+	reader    *cache.Reader
+	producer  *kgo.Client
+	published *published
+	shown     *shown
+	sockets   *sockets // nil: there is no gateway
 
 	log    *testkit.Output
 	url    string
@@ -93,8 +93,8 @@ func newSiteOf(t *testing.T, env testkit.Env, always bool) *site {
 	t.Cleanup(func() { _ = s.rdb.Close() })
 	s.reader = cache.NewReader(s.rdb)
 	s.producer = testkit.Client(t, env.Brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
-	s.told, s.shown = newTold(), newShown()
-	listen(t, env.Brokers, s.topics.Unread, s.told.take)
+	s.published, s.shown = newPublished(), newShown()
+	listen(t, env.Brokers, s.topics.Unread, s.published.take)
 	listen(t, env.Brokers, s.topics.Receipts, s.shown.take)
 	if err := s.start(); err != nil {
 		t.Fatal(err)

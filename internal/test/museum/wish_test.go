@@ -103,9 +103,9 @@ func (l *tale) wish(lines []string) {
 
 // The model has more than the answers: that a channel was filed, even after news; the topic of the
 // event that set the pointer; and the half of a line that the user did not state.
-var said = regexp.MustCompile(` \| filed( for good| up to position \d+)?| by chat\.\w+/\d+| by ".*"| \| line under [^|]*`)
+var quoted = regexp.MustCompile(` \| filed( for good| up to position \d+)?| by chat\.\w+/\d+| by ".*"| \| line under [^|]*`)
 
-func alike(text string) string { return strings.TrimSpace(said.ReplaceAllString(text, "")) }
+func alike(text string) string { return strings.TrimSpace(quoted.ReplaceAllString(text, "")) }
 
 // granted answers a question as of a time. ok is false if a site cannot answer it.
 func (l *tale) granted(words []string, now int64) (text string, ok bool) {

@@ -50,8 +50,8 @@ func (p packager) pack(ctx context.Context, out, name, binary string, on platfor
 		c.Dir = p.root
 		c.Env = append(os.Environ(), "TIDEMARK_PACKAGE_FILES="+stage, "TIDEMARK_PACKAGE_ARCH="+on.arch, "TIDEMARK_PACKAGE_VERSION="+packageVersion(version),
 			"SOURCE_DATE_EPOCH="+strconv.FormatInt(at.Unix(), 10))
-		if said, err := c.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("package %s: %w\n%s", file, err, said)
+		if output, err := c.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("package %s: %w\n%s", file, err, output)
 		}
 		names = append(names, file)
 	}

@@ -90,7 +90,7 @@ func DeltaView(d *events.UnreadDelta) projections.View {
 		FirstMention:   projections.Ref{MessageID: string(d.FirstMention.MessageID), Seq: d.FirstMention.Seq},
 		Large:          d.Large, Muted: d.Muted, ReadEpoch: d.ReadEpoch, Stamp: d.Stamp,
 		ReadPos: d.ReadPos, Excluded: d.Excluded, Mentioned: d.Mentioned, Ask: d.Ask,
-		Level: d.SaidLevel(), LevelAfter: d.LevelAfter, Until: d.Until, IgnoreAll: d.IgnoreAll, Flagged: d.Flagged, Filed: d.Filed,
+		Level: d.ChosenLevel(), LevelAfter: d.LevelAfter, Until: d.Until, IgnoreAll: d.IgnoreAll, Flagged: d.Flagged, Filed: d.Filed,
 		Line: projections.Ref{MessageID: string(d.Line.MessageID), Seq: d.Line.Seq}, Labels: strs(d.Labels),
 	}
 }

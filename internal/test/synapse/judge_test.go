@@ -77,9 +77,9 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 		}
 	}
 	for user, places := range told {
-		for at, said := range places {
-			if said != (matrix.Counts{}) {
-				b.t.Errorf("%s in %s %s: /sync told %+v, and no line has it", user, at.Room, at.Thread, said)
+		for at, reported := range places {
+			if reported != (matrix.Counts{}) {
+				b.t.Errorf("%s in %s %s: /sync told %+v, and no line has it", user, at.Room, at.Thread, reported)
 			}
 		}
 	}
@@ -93,11 +93,11 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 func (b *bed) judgeTold(l *compare.Line, told map[matrix.Place]matrix.Counts, moved map[[2]string]int64) {
 	b.t.Helper()
 	at := matrix.Place{Room: l.Channel, Thread: l.Thread}
-	said := told[at]
+	reported := told[at]
 	delete(told, at)
-	more := l.Theirs.Unread - said.Unread
+	more := l.Theirs.Unread - reported.Unread
 	moved[[2]string{l.User, l.Channel}] += more
-	if said.Mentions != *l.Theirs.Mentions || l.Thread == "" && more < 0 || l.Thread != "" && more > 0 {
-		b.t.Errorf("%s, and /sync told %d (%d @)", l, said.Unread, said.Mentions)
+	if reported.Mentions != *l.Theirs.Mentions || l.Thread == "" && more < 0 || l.Thread != "" && more > 0 {
+		b.t.Errorf("%s, and /sync told %d (%d @)", l, reported.Unread, reported.Mentions)
 	}
 }

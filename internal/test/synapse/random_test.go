@@ -15,8 +15,8 @@ func (w *world) step(rooms []*room, users []string) {
 		return
 	}
 	what := w.r.IntN(23)
-	said := w.said(r, posts)
-	if len(said) == 0 {
+	text := w.said(r, posts)
+	if len(text) == 0 {
 		what = 0
 	}
 	switch {
@@ -25,11 +25,11 @@ func (w *world) step(rooms []*room, users []string) {
 	case what < 12:
 		w.read(r, user)
 	case what == 12:
-		w.do(act{kind: reacts, room: r, user: user, of: pick(w.r, said)})
+		w.do(act{kind: reacts, room: r, user: user, of: pick(w.r, text)})
 	case what < 15:
-		w.edit(r, pick(w.r, said))
+		w.edit(r, pick(w.r, text))
 	case what == 15:
-		id := pick(w.r, said)
+		id := pick(w.r, text)
 		w.do(act{kind: redacts, room: r, user: w.messages[id].author, of: id})
 	case what == 16:
 		if of := w.said(r, edits); len(of) > 0 {
@@ -49,7 +49,7 @@ func (w *world) step(rooms []*room, users []string) {
 	case what == 21:
 		w.do(act{kind: marks, room: r, user: user, enabled: w.r.IntN(3) > 0})
 	default:
-		if m := w.messages[pick(w.r, said)]; r.in[m.author] { // a thread goes on
+		if m := w.messages[pick(w.r, text)]; r.in[m.author] { // a thread goes on
 			w.read(r, m.author)
 		}
 	}
@@ -69,8 +69,8 @@ func (w *world) said(r *room, k kind) (ids []string) {
 func (w *world) post(r *room, user string) {
 	w.t.Helper()
 	a := act{kind: posts, room: r, user: user, silent: w.r.IntN(8) == 0, all: w.r.IntN(16) == 0}
-	if said := w.said(r, posts); len(said) > 0 && w.r.IntN(3) == 0 {
-		a.thread = pick(w.r, said)
+	if text := w.said(r, posts); len(text) > 0 && w.r.IntN(3) == 0 {
+		a.thread = pick(w.r, text)
 		if root := w.messages[a.thread].thread; root != "" {
 			a.thread = root // a thread that goes on
 		}

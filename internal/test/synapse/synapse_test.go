@@ -33,11 +33,11 @@ const told = 6
 // number returns the value of an environment variable.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
 	t.Helper()
-	said := os.Getenv(name)
-	if said == "" {
+	text := os.Getenv(name)
+	if text == "" {
 		return otherwise
 	}
-	n, err := strconv.ParseUint(said, 10, 64)
+	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -171,15 +171,15 @@ func TestPage(t *testing.T) {
 // TestCurl: the calls of the page for backend engineers have the answers that it shows.
 func TestCurl(t *testing.T) {
 	url := node(t)
-	var said []string
+	var shown []string
 	for _, text := range examples(t, "docs/start/backend.md", "sh", url) {
 		if strings.HasPrefix(text, "curl") {
 			// The page's token is of the only partition that it shows; here the channel may be in another.
 			text = strings.ReplaceAll(text, `, "after": ["chat.messages/0/2"]`, "")
-			said = append(said, output(t, "", nil, testkit.Program(t, "bash"), "-c", text))
+			shown = append(shown, output(t, "", nil, testkit.Program(t, "bash"), "-c", text))
 		}
 	}
-	if len(said) != 3 || !strings.HasPrefix(said[0], `{"after":["chat.messages/`) || !strings.HasPrefix(said[2], `{"after":["chat.reads/`) {
-		t.Errorf("the answers are %q", said)
+	if len(shown) != 3 || !strings.HasPrefix(shown[0], `{"after":["chat.messages/`) || !strings.HasPrefix(shown[2], `{"after":["chat.reads/`) {
+		t.Errorf("the answers are %q", shown)
 	}
 }

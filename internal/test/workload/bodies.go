@@ -9,7 +9,7 @@ import (
 )
 
 // messageBody returns the body of an event of chat.messages.
-func (w *Workload) messageBody(m *room, k int) proto.Message {
+func (w *Workload) messageBody(m *channel, k int) proto.Message {
 	switch {
 	case k == 5 && m.posted > 50 && w.oneIn(6):
 		return &eventsv1.ChannelDeleted{}
@@ -40,13 +40,13 @@ func (w *Workload) messageBody(m *room, k int) proto.Message {
 	if w.varied && w.oneIn(6) {
 		e.MemberCount = uint32(1 + w.r.IntN(120)) // on either side of the receipt limit
 	}
-	if !w.said.Nothing() {
-		w.said.Post(w.r, e, w.user(m))
+	if !w.parts.Nothing() {
+		w.parts.Post(w.r, e, w.user(m))
 	}
 	return e
 }
 
-func (w *Workload) purge(m *room) proto.Message {
+func (w *Workload) purge(m *channel) proto.Message {
 	e := &eventsv1.MessagesPurged{}
 	at := w.r.IntN(m.posted/4 + 1)
 	switch w.r.IntN(3) {
@@ -61,7 +61,7 @@ func (w *Workload) purge(m *room) proto.Message {
 }
 
 // readBody returns the body of an event of chat.reads.
-func (w *Workload) readBody(m *room) proto.Message {
+func (w *Workload) readBody(m *channel) proto.Message {
 	if w.oneIn(400) {
 		return &eventsv1.UserErased{}
 	}
@@ -82,7 +82,7 @@ func (w *Workload) readBody(m *room) proto.Message {
 		if w.varied && r.ThreadId == "" {
 			r.ThreadId = w.scope(m)
 		}
-		w.said.Read(w.r, r)
+		w.parts.Read(w.r, r)
 		return r
 	case k < 29:
 		r := &eventsv1.MessagesRead{ReadEpoch: w.readEpoch()}
@@ -115,7 +115,7 @@ func (w *Workload) readBody(m *room) proto.Message {
 	}
 }
 
-func (w *Workload) deliveryBody(m *room) proto.Message {
+func (w *Workload) deliveryBody(m *channel) proto.Message {
 	if w.oneIn(2) {
 		return &eventsv1.Queued{MessageId: name(w.recent(m))}
 	}
@@ -128,7 +128,7 @@ func (w *Workload) deliveryBody(m *room) proto.Message {
 
 // scope returns the channel's own scope, now and then a thread: any of a few roots, whether the
 // thread exists or not.
-func (w *Workload) scope(m *room) string {
+func (w *Workload) scope(m *channel) string {
 	if !w.oneIn(5) {
 		return ""
 	}

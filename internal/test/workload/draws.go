@@ -34,7 +34,7 @@ const stranger = "stranger"
 
 func (w *Workload) oneIn(n int) bool { return w.r.IntN(n) == 0 }
 
-func (w *Workload) user(m *room) string {
+func (w *Workload) user(m *channel) string {
 	if w.oneIn(40) || len(m.people) == 0 {
 		return stranger
 	}
@@ -43,7 +43,7 @@ func (w *Workload) user(m *room) string {
 
 // some returns up to n people of the room; in a large one more, so that it becomes small and large
 // again.
-func (w *Workload) some(m *room, n int) []string {
+func (w *Workload) some(m *channel, n int) []string {
 	n = 1 + w.r.IntN(max(n, len(m.people)*2/3))
 	var out []string
 	for range n {
@@ -56,7 +56,7 @@ func (w *Workload) some(m *room, n int) []string {
 	return out
 }
 
-func (w *Workload) mentions(m *room) []string {
+func (w *Workload) mentions(m *channel) []string {
 	if !w.oneIn(5) {
 		return nil
 	}
@@ -71,10 +71,10 @@ func (w *Workload) readEpoch() uint32 {
 }
 
 // recent returns a recent message, now and then a future one.
-func (w *Workload) recent(m *room) int { return max(0, m.posted+2-w.r.IntN(20)) }
+func (w *Workload) recent(m *channel) int { return max(0, m.posted+2-w.r.IntN(20)) }
 
 // message returns any message.
-func (w *Workload) message(m *room) string { return name(w.r.IntN(m.posted + 2)) }
+func (w *Workload) message(m *channel) string { return name(w.r.IntN(m.posted + 2)) }
 
 // Now returns the time of the next event.
 func (w *Workload) Now() time.Time { return w.epoch.Add(time.Duration(w.made) * step) }

@@ -10,7 +10,7 @@ import (
 
 // Staff returns the people who are still in a room, sorted.
 func (w *Workload) Staff() (users []string) {
-	for _, m := range w.rooms {
+	for _, m := range w.channels {
 		users = append(users, m.people...)
 	}
 	slices.Sort(users)
@@ -36,8 +36,8 @@ func (w *Workload) Erase(user string) {
 }
 
 // dismiss removes the user and returns the rooms that they were in.
-func (w *Workload) dismiss(user string) (was []*room) {
-	for _, m := range w.rooms {
+func (w *Workload) dismiss(user string) (was []*channel) {
+	for _, m := range w.channels {
 		if i := slices.Index(m.people, user); i >= 0 {
 			m.people = slices.Delete(m.people, i, i+1)
 			was = append(was, m)

@@ -19,14 +19,14 @@ func TestNothingComesOfWhoIsErased(t *testing.T) {
 	var records []*kgo.Record
 	w := New(11, Company{Partitions: 2, People: 4, Busy: []int{3, 4}, Quiet: 6}, func(r *kgo.Record) { records = append(records, r) })
 	w.Write(500)
-	left, erased, rooms := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	left, erased, channels := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, user := range w.Staff() {
 		clear(left)
 		clear(erased)
-		clear(rooms)
+		clear(channels)
 		for _, r := range records {
 			if who, _ := named(t, r); slices.Contains(who, user) {
-				rooms[string(r.Key)] = true
+				channels[string(r.Key)] = true
 			}
 		}
 		from := len(records)
@@ -38,9 +38,9 @@ func TestNothingComesOfWhoIsErased(t *testing.T) {
 				erased[string(r.Key)] = true
 			}
 		}
-		for room := range rooms {
-			if !left[room] || !erased[room] {
-				t.Errorf("%s is known in %s: left %t, erased %t", user, room, left[room], erased[room])
+		for channel := range channels {
+			if !left[channel] || !erased[channel] {
+				t.Errorf("%s is known in %s: left %t, erased %t", user, channel, left[channel], erased[channel])
 			}
 		}
 		from = len(records)
@@ -51,8 +51,8 @@ func TestNothingComesOfWhoIsErased(t *testing.T) {
 			}
 		}
 	}
-	if len(w.Staff()) > 0 || len(rooms) == 0 {
-		t.Errorf("%v are left of the staff; the last one was of %d rooms", w.Staff(), len(rooms))
+	if len(w.Staff()) > 0 || len(channels) == 0 {
+		t.Errorf("%v are left of the staff; the last one was of %d rooms", w.Staff(), len(channels))
 	}
 }
 

@@ -33,14 +33,14 @@ type Workload struct {
 	epoch      time.Time
 	r          *rand.Rand
 	send       func(*kgo.Record)
-	rooms      []*room // the busy ones first
+	channels   []*channel // the busy ones first
 	made       int
 	busy       int // rooms
 	varied     bool
-	said       Said
+	parts      Parts
 }
 
-type room struct {
+type channel struct {
 	id     string
 	people []string // people who come and go
 	posted int
@@ -59,8 +59,8 @@ type Company struct {
 	// Varied adds deliveries (also of single messages), reads and marks in threads, private single
 	// reads, and messages with a member count. It changes the events of a seed.
 	Varied bool
-	// Said adds parts of DESIGN §4.7. It changes the events of a seed.
-	Said []random.Part
+	// Parts adds parts of DESIGN §4.7. It changes the events of a seed.
+	Parts []random.Part
 }
 
 // New creates the rooms and sends their first events.
@@ -68,17 +68,17 @@ func New(seed uint64, c Company, send func(*kgo.Record)) *Workload {
 	if c.Epoch.IsZero() {
 		c.Epoch = epoch
 	}
-	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy), varied: c.Varied, said: NewSaid(c.Said)}
+	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy), varied: c.Varied, parts: NewParts(c.Parts)}
 	for i := range len(c.Busy) + c.Quiet {
 		n := 2 + i%2
 		if i < len(c.Busy) {
 			n = c.Busy[i]
 		}
-		m := &room{id: fmt.Sprintf("room-%d", i)}
+		m := &channel{id: fmt.Sprintf("room-%d", i)}
 		for _, u := range w.r.Perm(c.People)[:n] {
 			m.people = append(m.people, fmt.Sprintf("user%d", u))
 		}
-		w.rooms = append(w.rooms, m)
+		w.channels = append(w.channels, m)
 		w.send(w.timeline(m, &eventsv1.MembersJoined{UserIds: m.people}))
 	}
 	return w
@@ -96,16 +96,16 @@ func (w *Workload) Write(n int) {
 }
 
 func (w *Workload) next() *kgo.Record {
-	m := w.rooms[w.r.IntN(w.busy)]
+	m := w.channels[w.r.IntN(w.busy)]
 	if w.oneIn(5) {
-		m = w.rooms[w.r.IntN(len(w.rooms))]
+		m = w.channels[w.r.IntN(len(w.channels))]
 	}
 	deliveries := 25
 	if w.varied {
 		deliveries = 100
 	}
-	if !w.said.Nothing() && w.oneIn(6) {
-		if r := w.say(m); r != nil {
+	if !w.parts.Nothing() && w.oneIn(6) {
+		if r := w.addSettings(m); r != nil {
 			return r
 		}
 	}
@@ -121,9 +121,9 @@ func (w *Workload) next() *kgo.Record {
 	}
 }
 
-// say returns a record of a part in Said; nil if no part has events of its own.
-func (w *Workload) say(m *room) *kgo.Record {
-	switch body := w.said.Body(w.r, m.posted, w.Now()).(type) {
+// addSettings returns a record of one of the Parts; nil if no part has events of its own.
+func (w *Workload) addSettings(m *channel) *kgo.Record {
+	switch body := w.parts.Body(w.r, m.posted, w.Now()).(type) {
 	case nil:
 		return nil
 	case *eventsv1.ChannelUpdated:
@@ -134,14 +134,14 @@ func (w *Workload) say(m *room) *kgo.Record {
 }
 
 // timeline returns a record of chat.messages.
-func (w *Workload) timeline(m *room, body proto.Message) *kgo.Record {
+func (w *Workload) timeline(m *channel, body proto.Message) *kgo.Record {
 	e := traffic.Message(m.id, body)
 	e.OccurredAt = w.clock()
 	return w.record(events.Messages, m.id, e)
 }
 
 // read returns a record of chat.reads.
-func (w *Workload) read(m *room, body proto.Message) *kgo.Record {
+func (w *Workload) read(m *channel, body proto.Message) *kgo.Record {
 	e := traffic.Read(m.id, w.user(m), body)
 	e.OccurredAt = w.clock()
 	if w.oneIn(3) {
@@ -151,7 +151,7 @@ func (w *Workload) read(m *room, body proto.Message) *kgo.Record {
 }
 
 // delivery returns a record of chat.deliveries.
-func (w *Workload) delivery(m *room) *kgo.Record {
+func (w *Workload) delivery(m *channel) *kgo.Record {
 	user, at := w.user(m), w.clock()
 	e := traffic.Delivery(m.id, user, w.deliveryBody(m))
 	e.OccurredAt = at
@@ -159,7 +159,7 @@ func (w *Workload) delivery(m *room) *kgo.Record {
 }
 
 // garbage returns a record that must become a dead letter.
-func (w *Workload) garbage(m *room) *kgo.Record {
+func (w *Workload) garbage(m *channel) *kgo.Record {
 	in := events.Input(w.r.IntN(events.NumInputs))
 	r := w.record(in, m.id, &eventsv1.MessageEvent{ChannelId: m.id}) // no kind in any of the three
 	switch w.r.IntN(5) {

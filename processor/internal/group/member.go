@@ -26,12 +26,12 @@ type MemberData struct {
 	Settings string          // settings of the fold, as text; all members of a group need the same
 }
 
-// maxAdvertise and maxHeld limit the data that is accepted from another member.
+// maxAdvertise and maxStores limit the data that is accepted from another member.
 const (
 	maxAdvertise = 2048
 	maxRelayKey  = 64
 	maxSettings  = 512
-	maxHeld      = 1 << 16
+	maxStores    = 1 << 16
 	maxStandbys  = 16
 )
 
@@ -147,7 +147,7 @@ func fields(b []byte, f func(field protowire.Number, v []byte, n uint64)) {
 
 func unpack[N int32 | int64](b []byte) []N {
 	var list []N
-	for len(b) > 0 && len(list) < maxHeld {
+	for len(b) > 0 && len(list) < maxStores {
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 || N(v) < 0 || uint64(N(v)) != v {
 			return list

@@ -115,13 +115,13 @@ func (c *claims) targets(owner []int) []int {
 			kept[m] = append(kept[m], int32(p))
 		}
 	}
-	room := func(m int) bool { return len(kept[m]) < quota[m] }
+	belowQuota := func(m int) bool { return len(kept[m]) < quota[m] }
 	var free []int32
 	for m, numbers := range kept {
 		if over := len(numbers) - quota[m]; over > 0 {
 			// Numbers that a member with a free share has folded move first, then those that it has
 			// on disk.
-			rank := func(p int32) int { return c.best(p, func(h int) bool { return h != m && room(h) }) }
+			rank := func(p int32) int { return c.best(p, func(h int) bool { return h != m && belowQuota(h) }) }
 			slices.SortStableFunc(numbers, func(a, b int32) int {
 				return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
 			})
@@ -139,12 +139,12 @@ func (c *claims) targets(owner []int) []int {
 		target[p] = m
 		kept[m] = append(kept[m], p)
 	}
-	for _, rank := range []int{claimNear, claimHeld, claimNone} {
+	for _, rank := range []int{claimNear, claimStored, claimNone} {
 		rest := free[:0]
 		for _, p := range free {
 			best := -1
 			for m := range c.members {
-				if c.rank(p, m) < rank || !room(m) {
+				if c.rank(p, m) < rank || !belowQuota(m) {
 					continue
 				}
 				if best < 0 || rank == claimNone && quota[m]-len(kept[m]) > quota[best]-len(kept[best]) {
@@ -192,9 +192,9 @@ func counts(owner []int, members int) []int {
 
 // How ready a member is for a number that it does not own.
 const (
-	claimNone = iota
-	claimHeld // its store is on disk
-	claimNear // it is open and near
+	claimNone   = iota
+	claimStored // its store is on disk
+	claimNear   // it is open and near
 )
 
 // claims rank how ready the members are for each number.
@@ -231,7 +231,7 @@ func (c *claims) rank(p int32, m int) int {
 		return claimNear
 	}
 	if slices.Contains(c.stores[p], m) {
-		return claimHeld
+		return claimStored
 	}
 	return claimNone
 }

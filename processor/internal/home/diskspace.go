@@ -48,8 +48,8 @@ func (d *diskSpace) GiveUp() { d.once.Do(func() { close(d.over) }) }
 // GaveUp reports whether GiveUp was called.
 func (d *diskSpace) GaveUp() bool { return life.Done(d.over) }
 
-// awaitRoom is called by a write that finds the disk full, in any goroutine.
-func (h *Home) awaitRoom(err error) (retry bool) {
+// awaitSpace is called by a write that finds the disk full, in any goroutine.
+func (h *Home) awaitSpace(err error) (retry bool) {
 	if !life.Done(h.opened) {
 		// The worker's own goroutine may be the one that waits here. It takes no orders meanwhile.
 		h.Space.Note(err)

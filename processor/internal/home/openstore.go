@@ -16,7 +16,7 @@ func shut(f setup.Fold) error {
 
 func (h *Home) openDir(dir string) (setup.Fold, error) {
 	f, err := h.cfg.OpenStore(dir, h.engine.IdentityOf(h.partition), projections.Options{
-		FS: h.cfg.FS, Cache: h.cfg.Cache, MemTableSize: h.cfg.MemTableSize, Full: h.awaitRoom,
+		FS: h.cfg.FS, Cache: h.cfg.Cache, MemTableSize: h.cfg.MemTableSize, Full: h.awaitSpace,
 		OnHold: h.cfg.OnHold, ThreadsAlways: h.cfg.ThreadsAlways,
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func TestStrangersAreToldOnce(t *testing.T) {
 		key := fmt.Appendf(nil, "channel-%d", i)
 		r := &kgo.Record{Topic: "chat.reads", Key: key, Partition: int32(crc32.ChecksumIEEE(key) % 12)}
 		s.Note(log, events.Reads, r, 12)
-		if lines := strings.Count(out.String(), "\n"); lines != min(1, (i+1)/strangersSaid) {
+		if lines := strings.Count(out.String(), "\n"); lines != min(1, (i+1)/strangersLimit) {
 			t.Fatalf("%d lines after %d records:\n%s", lines, i+1, &out)
 		}
 	}

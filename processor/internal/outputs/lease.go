@@ -112,9 +112,9 @@ type leased struct {
 	outlet *Outlet
 }
 
-// heldBack is the length of a request's tail that is written only after a second check. A broker
+// tailBytes is the length of a request's tail that is written only after a second check. A broker
 // ignores an incomplete request.
-const heldBack = 512
+const tailBytes = 512
 
 // Write writes a request of the client, which sends one request per call. Produce requests pass
 // only while the outlet is open.
@@ -128,8 +128,8 @@ func (c *leased) Write(b []byte) (written int, err error) {
 			c.discard()
 			return written, fmt.Errorf("%w: the group session may have ended, and others may own the partitions", net.ErrClosed)
 		}
-		if len(rest) > heldBack {
-			rest = rest[:len(rest)-heldBack]
+		if len(rest) > tailBytes {
+			rest = rest[:len(rest)-tailBytes]
 		}
 		n, err := c.Conn.Write(rest)
 		written += n

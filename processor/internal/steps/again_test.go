@@ -10,13 +10,13 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// said is a record of an input. The workload writes the first message of each simulated log.
-type said struct{ topic, value string }
+// input is a record of an input. The workload writes the first message of each simulated log.
+type input struct{ topic, value string }
 
 // overtaken is a run in which an owner that has lost its partition without noticing publishes and
 // stores all records. Its successor has folded less of each input when it publishes, and crashes.
 // The first owner gets the partition back.
-func overtaken(t *testing.T, all []said, less [events.NumInputs]int) (w *simWorld, back *simWorker) {
+func overtaken(t *testing.T, all []input, less [events.NumInputs]int) (w *simWorld, back *simWorker) {
 	t.Helper()
 	w = newSimWorld(&simPlan{seed: 1, members: 2, partitions: 1, fanout: 50, batch: 10_000, lock: lockRecords})
 	t.Cleanup(w.close)
@@ -76,7 +76,7 @@ func right(t *testing.T, w *simWorld) {
 // TestWhatAStoreIsAheadOfIsPublishedAgain: the first owner's store has a read, and the last record
 // of the key is the successor's, without it.
 func TestWhatAStoreIsAheadOfIsPublishedAgain(t *testing.T) {
-	w, back := overtaken(t, []said{
+	w, back := overtaken(t, []input{
 		{events.TopicMessages, `{"channel_id":"c","members_joined":{"user_ids":["ann","bob"]}}`},
 		{events.TopicMessages, `{"channel_id":"c","message_posted":{"message_id":"m1","sender_id":"ann"}}`},
 		{events.TopicReads, `{"channel_id":"c","user_id":"bob","read_up_to":{"message_id":"m1"}}`},
@@ -92,22 +92,22 @@ func TestWhatAStoreIsAheadOfIsPublishedAgain(t *testing.T) {
 // ahead there.
 func TestWhatAStoreHasForgottenIsPublishedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		all  []said
+		all  []input
 		less [events.NumInputs]int
 	}{
-		"a channel that was deleted": {[]said{
+		"a channel that was deleted": {[]input{
 			{events.TopicMessages, `{"channel_id":"c","members_joined":{"user_ids":["ann","bob"]}}`},
 			{events.TopicMessages, `{"channel_id":"c","message_posted":{"message_id":"m1","sender_id":"ann"}}`},
 			{events.TopicMessages, `{"channel_id":"c","channel_deleted":{}}`},
 		}, [events.NumInputs]int{1 + 2, 0, 0}},
-		"a thread of a user who was erased": {[]said{
+		"a thread of a user who was erased": {[]input{
 			{events.TopicMessages, `{"channel_id":"c","members_joined":{"user_ids":["ann","bob"]}}`},
 			{events.TopicMessages, `{"channel_id":"c","message_posted":{"message_id":"m1","sender_id":"ann"}}`},
 			{events.TopicMessages, `{"channel_id":"c","message_posted":{"message_id":"m2","sender_id":"ann","thread_id":"m1"}}`},
 			{events.TopicReads, `{"channel_id":"c","user_id":"bob","thread_followed":{"thread_id":"m1"}}`},
 			{events.TopicReads, `{"channel_id":"c","user_id":"bob","user_erased":{}}`},
 		}, [events.NumInputs]int{1 + 3, 1, 0}},
-		"a channel of which only reads are known": {[]said{
+		"a channel of which only reads are known": {[]input{
 			{events.TopicReads, `{"channel_id":"c","user_id":"bob","flag_set":{"flagged":true}}`},
 			{events.TopicReads, `{"channel_id":"c","user_id":"bob","flag_set":{"flagged":false}}`},
 		}, [events.NumInputs]int{1, 1, 0}},

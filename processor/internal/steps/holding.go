@@ -16,17 +16,17 @@ import (
 // written only after the group has committed its position. From then on every other owner begins
 // behind the deletion.
 
-// held is an acknowledged cut that waits for the group's offsets.
-type held struct {
+// pendingCut is an acknowledged cut that waits for the group's offsets.
+type pendingCut struct {
 	cut   setup.Cut // nil: none is held
 	at    projections.Position
 	until time.Time // when a stopping worker gives up; zero: it does not stop
 	is    atomic.Bool
 }
 
-// heldPatience is how long a stopping worker waits for the group to commit the position of a held
-// cut. A commit takes some 100 ms. Without the cut the next owner folds its records again.
-const heldPatience = time.Second
+// pendingCutPatience is how long a stopping worker waits for the group to commit the position of a
+// held cut. A commit takes some 100 ms. Without the cut the next owner folds its records again.
+const pendingCutPatience = time.Second
 
 // write writes the cut of an acknowledged set, at once or when the group has committed its
 // position.
@@ -36,15 +36,15 @@ func (w *Worker) write(now time.Time, f *flight) {
 		w.out.Apply(w, f.cut)
 		return
 	}
-	w.held.cut, w.held.at = f.cut, f.position
-	w.held.is.Store(true) // set before the offsets are read, so that their next change wakes the worker
-	w.writeHeld(now)
+	w.pendingCut.cut, w.pendingCut.at = f.cut, f.position
+	w.pendingCut.is.Store(true) // set before the offsets are read, so that their next change wakes the worker
+	w.writePendingCut(now)
 }
 
-// writeHeld writes the held cut if the group has committed its position. A worker that is cut off,
-// or whose patience is over, gives the cut up and ends.
-func (w *Worker) writeHeld(now time.Time) {
-	h := &w.held
+// writePendingCut writes the held cut if the group has committed its position. A worker that is cut
+// off, or whose patience is over, gives the cut up and ends.
+func (w *Worker) writePendingCut(now time.Time) {
+	h := &w.pendingCut
 	switch {
 	case h.cut == nil:
 		return
@@ -53,7 +53,7 @@ func (w *Worker) writeHeld(now time.Time) {
 	case w.stopping == inbox.StopNone:
 		return
 	case w.stopping == inbox.StopClean && h.until.IsZero():
-		h.until = now.Add(heldPatience)
+		h.until = now.Add(pendingCutPatience)
 		return
 	case w.stopping == inbox.StopClean && now.Before(h.until):
 		return
@@ -65,7 +65,7 @@ func (w *Worker) writeHeld(now time.Time) {
 }
 
 // wait returns how long a stopping worker may sleep.
-func (h *held) wait(now time.Time) time.Duration {
+func (h *pendingCut) wait(now time.Time) time.Duration {
 	if h.cut == nil {
 		return time.Hour
 	}
@@ -74,7 +74,7 @@ func (h *held) wait(now time.Time) time.Duration {
 
 // OffsetsMoved wakes the worker if it waits for the group's offsets.
 func (w *Worker) OffsetsMoved() {
-	if w.held.is.Load() {
+	if w.pendingCut.is.Load() {
 		w.Inbox.Poke()
 	}
 }

@@ -98,8 +98,8 @@ func TestStopWithACutThatIsHeld(t *testing.T) {
 				t.Fatalf("it ends: %v", ended)
 			}
 			if c.waits {
-				if sleep, _ := s.w.safeStep(); sleep <= 0 || sleep > heldPatience {
-					t.Errorf("it sleeps for %v, want at most %v", sleep, heldPatience)
+				if sleep, _ := s.w.safeStep(); sleep <= 0 || sleep > pendingCutPatience {
+					t.Errorf("it sleeps for %v, want at most %v", sleep, pendingCutPatience)
 				}
 			}
 			if c.waits && c.commits {
@@ -108,7 +108,7 @@ func TestStopWithACutThatIsHeld(t *testing.T) {
 				s.step()
 				s.write()
 			} else {
-				s.pass(heldPatience)
+				s.pass(pendingCutPatience)
 			}
 			if !s.step() {
 				t.Fatal("it does not end")

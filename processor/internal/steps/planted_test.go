@@ -126,12 +126,12 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		cmd := exec.Command(binary, "-test.run=^TestFindPlanted$", "-test.v")
 		cmd.Env = append(os.Environ(), plantedEnv+"="+b.name)
 		out, err := cmd.CombinedOutput()
-		_, said, found := strings.Cut(string(out), "found after ")
+		_, message, found := strings.Cut(string(out), "found after ")
 		if err != nil || !found {
 			t.Errorf("%s: not found: %v\n%.2000s", b.name, err, out)
 			continue
 		}
-		seeds, _, _ := strings.Cut(said, "\n")
+		seeds, _, _ := strings.Cut(message, "\n")
 		t.Logf("%-48s found after %s", b.name, seeds)
 	}
 }

@@ -74,7 +74,7 @@ type simPlan struct {
 	lock       int  // records that are folded in one go, at most
 	bursts     bool // now and then there is more than is folded in one go
 	rareCuts   bool // stores are as far behind as those of busy partitions
-	said       []random.Part
+	parts      []random.Part
 	steps      []simStep
 }
 
@@ -90,7 +90,7 @@ func drawPlan(seed uint64) *simPlan {
 	parts := rand.New(rand.NewPCG(seed, 9))
 	for _, part := range random.Admitted() {
 		if parts.IntN(3) > 0 {
-			p.said = append(p.said, part)
+			p.parts = append(p.parts, part)
 		}
 	}
 	weights := [numSimKinds]int{simProduce: 12, simFetch: 20, simFold: 30, simAck: 12, simApply: 8, simCommit: 6, simTick: 8,
@@ -155,7 +155,7 @@ func (p *simPlan) shrink(fails func(*simPlan) bool, tries int) *simPlan {
 func (p *simPlan) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d: %d members, %d partitions, fan-out limit %d, batches of %d, %d at once, send marks read %t, bursts %t, said %v; %d steps:",
-		p.seed, p.members, p.partitions, p.fanout, p.batch, p.lock, p.sendReads, p.bursts, p.said, len(p.steps))
+		p.seed, p.members, p.partitions, p.fanout, p.batch, p.lock, p.sendReads, p.bursts, p.parts, len(p.steps))
 	for i, s := range p.steps {
 		if i%8 == 0 {
 			b.WriteString("\n   ")

@@ -21,11 +21,11 @@ func simSeeds(t *testing.T) (from, n uint64) {
 // number returns the number in an environment variable, or def.
 func number(t *testing.T, env string, def uint64) uint64 {
 	t.Helper()
-	said := os.Getenv(env)
-	if said == "" {
+	message := os.Getenv(env)
+	if message == "" {
 		return def
 	}
-	n, err := strconv.ParseUint(said, 10, 64)
+	n, err := strconv.ParseUint(message, 10, 64)
 	if err != nil {
 		t.Fatalf("%s: %v", env, err)
 	}

@@ -102,7 +102,7 @@ type Worker struct {
 	acked        projections.Position
 	stored       projections.Position
 	cutting      bool // a cut is being applied, or held
-	held         held
+	pendingCut   pendingCut
 	diskFull     bool // the disk is full: nothing is folded and no cut is taken
 	lastCut      time.Time
 	stopping     inbox.StopKind
@@ -126,7 +126,7 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	w.receive(now)
 	w.checkDisk()
 	w.logBad(w.bad.Due(now))
-	w.writeHeld(now)
+	w.writePendingCut(now)
 	if w.stopping == inbox.StopAbort {
 		// A cut that is being applied is acknowledged. Wait for it, because it uses the store.
 		if w.diskFull {
@@ -157,9 +157,9 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 			w.Home.Space.GiveUp() // what is not stored will be folded again
 		}
 		if w.Home.Space.GaveUp() {
-			return w.held.wait(now), !w.cutting
+			return w.pendingCut.wait(now), !w.cutting
 		}
-		return w.held.wait(now), w.settled()
+		return w.pendingCut.wait(now), w.settled()
 	case inbox.StopNone:
 	}
 	return w.idle(now, waitUntil), false

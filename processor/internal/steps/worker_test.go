@@ -140,12 +140,12 @@ func TestBadRecordsAreNotALineEach(t *testing.T) {
 	}
 	s.now = s.now.Add(time.Second)
 	s.step()
-	if said := log.String(); lines() != 2 || !strings.Contains(said, "count=250") || !strings.Contains(said, "offset=250") {
-		t.Errorf("after a second: %s", said)
+	if message := log.String(); lines() != 2 || !strings.Contains(message, "count=250") || !strings.Contains(message, "offset=250") {
+		t.Errorf("after a second: %s", message)
 	}
 	add(3)
 	s.w.logBad(s.w.bad.Rest()) // as finish does
-	if said := log.String(); lines() != 3 || !strings.Contains(said, "count=3") {
-		t.Errorf("at the end: %s", said)
+	if message := log.String(); lines() != 3 || !strings.Contains(message, "count=3") {
+		t.Errorf("at the end: %s", message)
 	}
 }

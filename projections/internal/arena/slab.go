@@ -130,8 +130,8 @@ func (s *Slab[T]) Has(i uint32) bool {
 	return i < uint32(len(s.first)) || i < s.next && s.chunks[(i-slabFirst)>>slabShift] != nil
 }
 
-// room returns the number of elements that have memory.
-func (s *Slab[T]) room() int {
+// allocated returns the number of elements that have memory.
+func (s *Slab[T]) allocated() int {
 	n := len(s.first)
 	for _, c := range s.chunks {
 		n += len(c)

@@ -30,13 +30,13 @@ const (
 	HotAlls      = 'a' // a <hi uint16 BE>     -> set record
 	HotMentions  = 'm' // m <user> 0x00 <hi uint16 BE> -> set record
 	HotSingles   = 's' // s <user> 0x00 <hi uint16 BE> -> set record
-	HotHeld      = 'w' // w <user>             -> held events
+	HotPending   = 'w' // w <user>             -> held events
 	HotSizes     = 'l' // l                    -> where messages turned large and small
 	HotOpen      = 'r' // r <user>             -> open reads, for receipts
 	HotWaiting   = 'v' // v <user>             -> waiting deliveries
 	HotQueued    = 'q' // q <user> 0x00 <hi uint16 BE> -> set record
 	HotSpans     = 'j' // j <user>             -> memberships
-	HotSaid      = 'o' // o <user>             -> line and labels
+	HotSettings  = 'o' // o <user>             -> line and labels
 	HotUnseen    = 'x' // x <user> 0x00 <hi uint16 BE> -> set record
 	HotHidden    = 'h' // h <user> 0x00 <hi uint16 BE> -> set record
 	HotHiddenTo  = 'H' // H <user>             -> the message up to which the user hid everything
@@ -49,24 +49,24 @@ const (
 	HotFollow         = 'f' // f <user> 0x00 <thread>                  -> row of a user in a thread
 	HotThreadMentions = 'M' // M <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
 	HotThreadSingles  = 'S' // S <user> 0x00 <thread> 0x00 <hi uint16 BE> -> set record
-	HotThreadHeld     = 'W' // W <user> 0x00 <thread>                  -> held events
+	HotThreadPending  = 'W' // W <user> 0x00 <thread>                  -> held events
 	HotThreadOpen     = 'R' // R <user> 0x00 <thread>                  -> open reads, for receipts
 	HotThreadReadAll  = 'K' // K <user> 0x00 <thread>                  -> reads of the channel with its threads
 )
 
 // Scope lists the kinds of a user's records in a channel, or in one of its threads.
-type Scope struct{ Mentions, Singles, Held, Open, ReadAll byte }
+type Scope struct{ Mentions, Singles, Pending, Open, ReadAll byte }
 
 // The records of both scopes have the same formats. The key ends with a user, or with a user and a
 // thread.
 var (
-	InChannel = Scope{HotMentions, HotSingles, HotHeld, HotOpen, HotReadAll}
-	InThread  = Scope{HotThreadMentions, HotThreadSingles, HotThreadHeld, HotThreadOpen, HotThreadReadAll}
+	InChannel = Scope{HotMentions, HotSingles, HotPending, HotOpen, HotReadAll}
+	InThread  = Scope{HotThreadMentions, HotThreadSingles, HotThreadPending, HotThreadOpen, HotThreadReadAll}
 )
 
 // Has reports whether the scope has this kind.
 func (s Scope) Has(kind byte) bool {
-	return kind == s.Mentions || kind == s.Singles || kind == s.Held || kind == s.Open || kind == s.ReadAll
+	return kind == s.Mentions || kind == s.Singles || kind == s.Pending || kind == s.Open || kind == s.ReadAll
 }
 
 // MaxID is the length of the longest id in bytes; Buf is enough for any key.

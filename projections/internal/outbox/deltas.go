@@ -41,8 +41,8 @@ func (d *Deltas) Reset() {
 	d.used = 0
 }
 
-// room returns a chunk with at least n free bytes; chunks never move.
-func (d *Deltas) room(n int) *[]byte {
+// chunkFor returns a chunk with at least n free bytes; chunks never move.
+func (d *Deltas) chunkFor(n int) *[]byte {
 	for ; d.used < len(d.chunks); d.used++ {
 		if c := &d.chunks[d.used]; cap(*c)-len(*c) >= n {
 			return c
@@ -54,7 +54,7 @@ func (d *Deltas) room(n int) *[]byte {
 
 // Keep copies b. The copy is valid until Reset.
 func (d *Deltas) Keep(b []byte) []byte {
-	c := d.room(len(b))
+	c := d.chunkFor(len(b))
 	n := len(*c)
 	*c = append(*c, b...)
 	return (*c)[n:len(*c):len(*c)]

@@ -2,7 +2,7 @@
 // yet: the form in which they wait, when each is decided, and where a user's pointer is meanwhile
 // (DESIGN §4.3).
 //
-//	suffix.go        Held, and the events that wait, in normal form
+//	suffix.go        Fold, and the pending events in normal form
 //	floors.go        marks with an open head
 //	resolve.go       whether the timeline has decided what an event names
 //	evaluate.go      where the pointer is while events wait

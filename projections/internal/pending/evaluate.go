@@ -9,7 +9,7 @@ import (
 
 // Evaluate replays the held events over the base, with the timeline as it is now. An event that
 // still waits has no effect yet.
-func (p *Held) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads state.WithThreads, singles *seqset.Set) {
+func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads state.WithThreads, singles *seqset.Set) {
 	b, open := p.baseOf(r), p.openWithThreads(r)
 	if len(x.Floors) > 0 {
 		b.floorH = c.HeadSeq

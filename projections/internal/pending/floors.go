@@ -12,7 +12,7 @@ import (
 
 // headAt returns the last seq that is before a mark with this head, and whether it is final. Until
 // it is final, headAt returns the channel's head.
-func (p *Held) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
+func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 	lapsed := p.MessageTime > f.Horizon
 	if f.By == state.BySeq {
 		if int64(c.HeadSeq) < f.Val && !lapsed {
@@ -30,7 +30,7 @@ func (p *Held) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 }
 
 // settleFloors closes the floors that the timeline has decided.
-func (p *Held) settleFloors(c *state.Channel, b *base, x *state.PairExtra) bool {
+func (p *Fold) settleFloors(c *state.Channel, b *base, x *state.PairExtra) bool {
 	if len(x.Floors) == 0 {
 		return false
 	}
@@ -52,7 +52,7 @@ func (p *Held) settleFloors(c *state.Channel, b *base, x *state.PairExtra) bool 
 }
 
 // addFloor raises the floor to the mark's head, or records an open floor.
-func (p *Held) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
+func (p *Fold) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
 	if b.floorH == state.NoOwn {
 		return
 	}

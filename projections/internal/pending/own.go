@@ -13,7 +13,7 @@ func EvRead(off int64) int64 { return off << 1 }
 func evMessage(off int64) int64 { return off<<1 | 1 }
 
 // OwnSince reads the own posts of a row's scope above low from the log, ascending.
-func (p *Held) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint32) {
+func (p *Fold) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint32) {
 	for q := r.LastOwn; q > low; {
 		own = append(own, q)
 		e := p.EntryAt(c, q)
@@ -24,7 +24,7 @@ func (p *Held) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint3
 }
 
 // KeptOwn returns the row's own posts above low, ascending, if they are in memory.
-func (p *Held) KeptOwn(r *state.Row, low uint32) (own []uint32, kept bool) {
+func (p *Fold) KeptOwn(r *state.Row, low uint32) (own []uint32, kept bool) {
 	x := p.ExtraOfPair(r)
 	if x == nil || !x.OwnKept || x.OwnFrom > low {
 		return nil, false
@@ -34,7 +34,7 @@ func (p *Held) KeptOwn(r *state.Row, low uint32) (own []uint32, kept bool) {
 }
 
 // ownIn returns the newest own post in (low, high] that reads, with its time and record, or 0.
-func (p *Held) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint32, at, ev int64) {
+func (p *Fold) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint32, at, ev int64) {
 	s, _ := p.NewestRead(r)
 	if kept := p.keptReads(r); s > high && len(kept) > 0 {
 		i, _ := slices.BinarySearch(kept, high+1)
@@ -53,7 +53,7 @@ func (p *Held) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint
 // keptReads returns the newest own posts of a row's scope that are in memory, ascending. If sending
 // reads by default, the list includes posts that do not read; each of those links to the previous
 // post that does. If sending does not read by default, the list has only posts that read.
-func (p *Held) keptReads(r *state.Row) []uint32 {
+func (p *Fold) keptReads(r *state.Row) []uint32 {
 	switch x := p.ExtraOfPair(r); {
 	case x == nil:
 		return nil
@@ -65,10 +65,10 @@ func (p *Held) keptReads(r *state.Row) []uint32 {
 	return nil
 }
 
-// keepHeldOwn keeps a user's own posts from the heads of their held marks on in memory, if
+// keepPendingOwn keeps a user's own posts from the heads of their held marks on in memory, if
 // evaluations need several of them: with two or more held events, or with a provisional mark.
 // Reading them from the log would cost their number every time.
-func (p *Held) keepHeldOwn(c *state.Channel, r *state.Row, x *state.PairExtra) {
+func (p *Fold) keepPendingOwn(c *state.Channel, r *state.Row, x *state.PairExtra) {
 	if len(x.Unsettled) < 2 && !x.WaitsForSeq() {
 		return
 	}
@@ -92,7 +92,7 @@ func (p *Held) keepHeldOwn(c *state.Channel, r *state.Row, x *state.PairExtra) {
 
 // readsSince reads the own posts of a row's scope above low that read, from the log, ascending. It
 // is for settings in which sending does not read.
-func (p *Held) readsSince(c *state.Channel, r *state.Row, low uint32) (seqs []uint32) {
+func (p *Fold) readsSince(c *state.Channel, r *state.Row, low uint32) (seqs []uint32) {
 	for s, _ := p.NewestRead(r); s > low; {
 		seqs = append(seqs, s)
 		e := p.EntryAt(c, s)

@@ -63,11 +63,11 @@ func TestOwnPostsAreKeptForMarks(t *testing.T) {
 	}
 	x := w.extra()
 	x.Unsettled = []state.PendingEvent{{Kind: state.KindMark, Head: true, HeadSeq: 2}}
-	if w.keepHeldOwn(w.channel(), w.row(), x); x.OwnKept {
+	if w.keepPendingOwn(w.channel(), w.row(), x); x.OwnKept {
 		t.Error("one event needs nothing kept")
 	}
 	x.Unsettled = append(x.Unsettled, state.PendingEvent{Kind: state.KindRead})
-	if w.keepHeldOwn(w.channel(), w.row(), x); !x.OwnKept || x.OwnFrom != 2 || !slices.Equal(x.Own, []uint32{3, 5}) {
+	if w.keepPendingOwn(w.channel(), w.row(), x); !x.OwnKept || x.OwnFrom != 2 || !slices.Equal(x.Own, []uint32{3, 5}) {
 		t.Errorf("kept %v from %d: %v", x.OwnKept, x.OwnFrom, x.Own)
 	}
 }

@@ -13,7 +13,7 @@ const MaxUnsettled = 1000
 
 // Resolve closes an event that the timeline has decided, and reports whether the event is still
 // alive. A waiting read that lapsed is void, and so is a mark whose message or head lapsed.
-func (p *Held) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
+func (p *Fold) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
 	lapsed := p.MessageTime > h.Horizon
 	if !h.Closed && h.By == state.ByID {
 		switch x, ok, late := p.awaited(c, h, h.ID, &h.Sought); {
@@ -65,7 +65,7 @@ func (p *Held) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bo
 // provisional reports whether an open mark that names a message by id and by seq currently applies
 // to the seq: the id has not appeared, and the seq alone names the message. If the id appears in
 // time, the mark applies to it; otherwise the seq becomes final (Resolve).
-func (p *Held) provisional(c *state.Channel, h *state.PendingEvent) bool {
+func (p *Fold) provisional(c *state.Channel, h *state.PendingEvent) bool {
 	return h.Kind == state.KindMark && h.By == state.ByID && p.NamedBySeq(c, h.Seq, h.Now) && p.Visible(c, h.Seq, h.Horizon)
 }
 
@@ -73,7 +73,7 @@ func (p *Held) provisional(c *state.Channel, h *state.PendingEvent) bool {
 // call: each event of a pair resolves everything that the pair holds, and a thousand searches of
 // the log per event would let one user stall a partition. late reports that no later message can
 // match.
-func (p *Held) awaited(c *state.Channel, h *state.PendingEvent, id []byte, s *state.Sought) (x history.Indexed, ok, late bool) {
+func (p *Fold) awaited(c *state.Channel, h *state.PendingEvent, id []byte, s *state.Sought) (x history.Indexed, ok, late bool) {
 	if c.HeadSeq > s.Head {
 		find := p.LookupTail
 		if s.Head == 0 || c.HeadSeq-s.Head > history.BlockLen {
@@ -96,7 +96,7 @@ func (p *Held) awaited(c *state.Channel, h *state.PendingEvent, id []byte, s *st
 
 // NamedBySeq reports whether a seq names its message: a seeded message, or one that is older than
 // the index at log time now of the event's own topic (DESIGN §4.1).
-func (p *Held) NamedBySeq(c *state.Channel, seq uint32, now int64) bool {
+func (p *Fold) NamedBySeq(c *state.Channel, seq uint32, now int64) bool {
 	if seq == 0 || seq > c.HeadSeq {
 		return false
 	}
@@ -107,9 +107,9 @@ func (p *Held) NamedBySeq(c *state.Channel, seq uint32, now int64) bool {
 	return now-e.Time > p.Settings.IndexRetention
 }
 
-// ResolveHeld is Resolve for a held event. If the event's id turns out to be expired, ResolveHeld
-// schedules another look for the time from which no other message can match.
-func (p *Held) ResolveHeld(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) (alive bool) {
+// ResolvePending is Resolve for a held event. If the event's id turns out to be expired,
+// ResolvePending schedules another look for the time from which no other message can match.
+func (p *Fold) ResolvePending(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) (alive bool) {
 	was := h.ExpiredID()
 	alive = p.Resolve(c, r, h)
 	if alive && !was && h.ExpiredID() {

@@ -75,10 +75,10 @@ func TestResolveHeldWatchesTheClock(t *testing.T) {
 	w.post(false, 1)
 	h := event(state.KindRead, 1, 5000)
 	h.By, h.ID = state.ByID, []byte("m1")
-	if !w.ResolveHeld(w.ref, w.channel(), w.row(), &h) || len(w.Lapses) != 1 || w.Lapses[0] != (state.WaitKey{Key: 5000, Row: w.ref}) {
+	if !w.ResolvePending(w.ref, w.channel(), w.row(), &h) || len(w.Lapses) != 1 || w.Lapses[0] != (state.WaitKey{Key: 5000, Row: w.ref}) {
 		t.Errorf("%+v, lapses %v", h, w.Lapses)
 	}
-	if w.ResolveHeld(w.ref, w.channel(), w.row(), &h); len(w.Lapses) != 1 {
+	if w.ResolvePending(w.ref, w.channel(), w.row(), &h); len(w.Lapses) != 1 {
 		t.Errorf("once more: lapses %v", w.Lapses)
 	}
 }

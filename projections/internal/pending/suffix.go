@@ -9,7 +9,7 @@ import (
 
 // For one user in one channel, the fold of reads keeps a final base (row and extra.Singles) and the
 // held events: those that more timeline can still change ("open"), and those that stand behind an
-// open one. Held events are kept in a normal form. It is a function of the timeline and of the
+// open one. Pending events are kept in a normal form. It is a function of the timeline and of the
 // user's events only, never of their order of arrival:
 //
 //   - a closed read that no held mark precedes is in the base, even past reads that are open: reads
@@ -27,8 +27,8 @@ import (
 // a time that passes, a lapse, an own post. Triggers are hints: you may call Settle at any time,
 // and it changes nothing if nothing changed.
 
-// Held is a state with the operations on its held events.
-type Held struct{ state.State }
+// Fold is a state with the operations on its pending events.
+type Fold struct{ state.State }
 
 // base is the final part of a scope while Settle works on it.
 type base struct {
@@ -39,7 +39,7 @@ type base struct {
 }
 
 // baseOf returns the base of a row.
-func (p *Held) baseOf(r *state.Row) base {
+func (p *Fold) baseOf(r *state.Row) base {
 	b := base{ptr: r.Pointer, floorH: r.OwnFloor, at: r.At, ev: r.Event}
 	if r.Flags&state.RowThread != 0 {
 		b.threads = p.withThreadsOf(r)
@@ -59,14 +59,14 @@ func (b *base) read(seq uint32, at, off int64) bool {
 
 // Settle brings the held events of a pair into normal form and moves final ones into the base. It
 // reports whether anything changed.
-func (p *Held) Settle(ref uint32) bool {
+func (p *Fold) Settle(ref uint32) bool {
 	r := p.Rows.At(ref)
 	x := p.ExtraOfPair(r)
 	if x == nil || (len(x.Unsettled) == 0 && len(x.Floors) == 0) {
 		return false
 	}
 	c := p.Channels.At(r.Channel)
-	p.keepHeldOwn(c, r, x)
+	p.keepPendingOwn(c, r, x)
 	b := p.baseOf(r)
 	changed := p.settleFloors(c, &b, x)
 
@@ -75,7 +75,7 @@ func (p *Held) Settle(ref uint32) bool {
 	for i := range x.Unsettled {
 		h := &x.Unsettled[i]
 		was, wasHead, wasBy := h.Closed, h.Head, h.By
-		if p.ResolveHeld(ref, c, r, h) {
+		if p.ResolvePending(ref, c, r, h) {
 			changed = changed || h.Closed != was || h.Head != wasHead || h.By != wasBy
 			live = append(live, *h)
 		}
@@ -131,7 +131,7 @@ func (p *Held) Settle(ref uint32) bool {
 }
 
 // foldFront moves closed reads that no held mark precedes into the base.
-func (p *Held) foldFront(b *base, x *state.PairExtra) bool {
+func (p *Fold) foldFront(b *base, x *state.PairExtra) bool {
 	keep := x.Unsettled[:0]
 	n := len(x.Unsettled)
 	marked := false
@@ -161,7 +161,7 @@ func (p *Held) foldFront(b *base, x *state.PairExtra) bool {
 // is still open before the mark. Otherwise mark applies it only if its head is final and nothing
 // open precedes it (exact), and effective reports whether it moved anything. The caller raises the
 // floor.
-func (p *Held) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, floorsOpen, exact bool) (certain, effective bool) {
+func (p *Fold) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, floorsOpen, exact bool) (certain, effective bool) {
 	low := b.floorH
 	if floorsOpen {
 		low = c.HeadSeq

@@ -12,9 +12,9 @@ import (
 
 // drawn is a post, or an event that may wait.
 type drawn struct {
-	own  bool
-	at   int64
-	held *state.PendingEvent
+	own     bool
+	at      int64
+	waiting *state.PendingEvent
 }
 
 const hour = 3600 * 1000
@@ -29,7 +29,7 @@ func drawPosts(t *rapid.T) (out []drawn) {
 	return out
 }
 
-func drawHeld(t *rapid.T) (out []drawn) {
+func drawPending(t *rapid.T) (out []drawn) {
 	at := int64(1)
 	for i := range rapid.IntRange(1, 7).Draw(t, "events") {
 		at += rapid.SampledFrom([]int64{0, 1, hour, 24 * hour, 8 * 24 * hour}).Draw(t, "event step")
@@ -57,18 +57,18 @@ func drawHeld(t *rapid.T) (out []drawn) {
 				h.HeadBy, h.HeadID = state.ByID, id("head id")
 			}
 		}
-		out = append(out, drawn{held: &h})
+		out = append(out, drawn{waiting: &h})
 	}
 	return out
 }
 
-// told folds posts and events in an order and returns what the pair is then: its row and what
+// describe folds posts and events in an order and returns what the pair is then: its row and what
 // waits, without memories.
-func told(list []drawn) (string, *world) {
+func describe(list []drawn) (string, *world) {
 	w := newWorld()
 	for _, d := range list {
-		if d.held != nil {
-			w.hold(*d.held)
+		if d.waiting != nil {
+			w.hold(*d.waiting)
 			continue
 		}
 		w.post(d.own, d.at)
@@ -88,20 +88,20 @@ func told(list []drawn) (string, *world) {
 // when what arrived. Settling it again changes nothing, and neither does an evaluation.
 func TestNormalForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		posts, held := drawPosts(t), drawHeld(t)
+		posts, waiting := drawPosts(t), drawPending(t)
 		mixed := []drawn{}
-		for i, j := 0, 0; i < len(posts) || j < len(held); {
-			if j == len(held) || (i < len(posts) && rapid.Bool().Draw(t, "a post")) {
+		for i, j := 0, 0; i < len(posts) || j < len(waiting); {
+			if j == len(waiting) || (i < len(posts) && rapid.Bool().Draw(t, "a post")) {
 				mixed = append(mixed, posts[i])
 				i++
 			} else {
-				mixed = append(mixed, held[j])
+				mixed = append(mixed, waiting[j])
 				j++
 			}
 		}
-		want, w := told(append(append([]drawn{}, posts...), held...))
-		for name, order := range map[string][]drawn{"events first": append(append([]drawn{}, held...), posts...), "mixed": mixed} {
-			if got, _ := told(order); got != want {
+		want, w := describe(append(append([]drawn{}, posts...), waiting...))
+		for name, order := range map[string][]drawn{"events first": append(append([]drawn{}, waiting...), posts...), "mixed": mixed} {
+			if got, _ := describe(order); got != want {
 				t.Fatalf("%s:\n%s\nposts first:\n%s", name, got, want)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 
 // WithThreadsOf returns how far reads with_threads reach in the thread of a row without held
 // events.
-func (p *Held) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
+func (p *Fold) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
 	if !r.HasMarks() { // most threads, in whose channel there is no such read
 		if x := p.ExtraOfPair(p.PairOf(r)); x == nil || x.WithThreads == nil && len(x.OpenReads) == 0 {
 			return state.WithThreads{}
@@ -26,7 +26,7 @@ func (p *Held) WithThreadsOf(c *state.Channel, r *state.Row) state.WithThreads {
 
 // ThreadsReached returns how far a user's reads with_threads in the channel reach in threads
 // without marks. r is the user's row in the channel.
-func (p *Held) ThreadsReached(c *state.Channel, r *state.Row) uint32 {
+func (p *Fold) ThreadsReached(c *state.Channel, r *state.Row) uint32 {
 	x := p.ExtraOfPair(r)
 	if x == nil || r.Flags&state.RowThread != 0 {
 		return 0
@@ -40,7 +40,7 @@ func (p *Held) ThreadsReached(c *state.Channel, r *state.Row) uint32 {
 }
 
 // withThreadsOf returns how far decided reads with_threads reach in the thread of a row.
-func (p *Held) withThreadsOf(r *state.Row) state.WithThreads {
+func (p *Fold) withThreadsOf(r *state.Row) state.WithThreads {
 	of := r
 	if !r.HasMarks() {
 		of = p.PairOf(r)
@@ -53,7 +53,7 @@ func (p *Held) withThreadsOf(r *state.Row) state.WithThreads {
 
 // openWithThreads returns the open reads of a thread row's user in the channel, in order. Those
 // that are with_threads are open in the thread too.
-func (p *Held) openWithThreads(r *state.Row) []state.PendingEvent {
+func (p *Fold) openWithThreads(r *state.Row) []state.PendingEvent {
 	if r.Flags&state.RowThread == 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func readOpen(w *state.WithThreads, c *state.Channel, open []state.PendingEvent,
 
 // awaitsThreads reports whether a read with_threads in [from, before) is still open; before is a
 // mark in the thread.
-func (p *Held) awaitsThreads(r *state.Row, from, before int64) bool {
+func (p *Fold) awaitsThreads(r *state.Row, from, before int64) bool {
 	return slices.ContainsFunc(p.openWithThreads(r), func(h state.PendingEvent) bool {
 		return h.Use&state.ForThreads != 0 && h.Offset >= from && h.Offset < before
 	})

@@ -12,7 +12,7 @@ import (
 // world is one channel with one user, whose events wait, and no store. It takes at most a block of
 // messages, so that all of them are in memory.
 type world struct {
-	Held
+	Fold
 	ci, ref uint32
 }
 

@@ -24,7 +24,7 @@ const (
 const (
 	recPublic = 1 << iota
 	recFar
-	recSaid
+	recSettings
 	recOwnRead
 )
 
@@ -75,8 +75,8 @@ func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 	if x != nil && x.Read != nil {
 		more |= recOwnRead
 	}
-	if x != nil && x.Said != nil && !x.Said.PlainRow() {
-		more |= recSaid
+	if x != nil && x.Settings != nil && !x.Settings.PlainRow() {
+		more |= recSettings
 	}
 	if more != 0 {
 		f |= recMore
@@ -92,8 +92,8 @@ func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 	if more&recOwnRead != 0 {
 		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(x.Read.Seq)), x.Read.At)
 	}
-	if more&recSaid != 0 {
-		b = appendSaid(b, x.Said)
+	if more&recSettings != 0 {
+		b = appendSettings(b, x.Settings)
 	}
 	b[at] = f
 	return b
@@ -138,9 +138,9 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	if more&recOwnRead != 0 {
 		p.EnsurePairExtra(to).Read = &state.OwnPost{Seq: r.U32(), At: r.Varint()}
 	}
-	if more&recSaid != 0 {
-		readSaid(r, p.LoadSaid(to))
-	} else if s := p.ExtraSaid(to); s != nil && f&recMuted != 0 {
+	if more&recSettings != 0 {
+		readSettings(r, p.LoadSettings(to))
+	} else if s := p.ExtraSettings(to); s != nil && f&recMuted != 0 {
 		s.Lasting = events.LevelNone // the record of the line and labels was read first
 	}
 }

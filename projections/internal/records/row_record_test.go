@@ -52,8 +52,8 @@ func drawRow(t *rapid.T) state.Row {
 	return r
 }
 
-// drawSaid draws what a user says of a channel but for the line and the labels.
-func drawSaid(t *rapid.T) state.Said {
+// drawSettings draws what a user says of a channel but for the line and the labels.
+func drawSettings(t *rapid.T) state.UserSettings {
 	level := rapid.SampledFrom([]events.Level{events.LevelAll, events.LevelMentions, events.LevelNone})
 	since := func(label string) state.Since {
 		if rapid.Bool().Draw(t, label+" by a head") {
@@ -62,7 +62,7 @@ func drawSaid(t *rapid.T) state.Said {
 		at := rapid.Int64Range(-1<<40, 1<<40).Draw(t, label)
 		return state.Since{Is: true, At: at, Horizon: at + rapid.Int64Range(-1<<30, 1<<40).Draw(t, label+" lapses")}
 	}
-	s := state.Said{Lasting: level.Draw(t, "lasting"), IgnoreAll: rapid.Bool().Draw(t, "ignores all")}
+	s := state.UserSettings{Lasting: level.Draw(t, "lasting"), IgnoreAll: rapid.Bool().Draw(t, "ignores all")}
 	if rapid.Bool().Draw(t, "until stated") {
 		s.Until, s.Timed = rapid.Int64Range(1, 1<<50).Draw(t, "until"), level.Draw(t, "timed")
 	}
@@ -85,8 +85,8 @@ func TestRowBytes(t *testing.T) {
 			x.Read = &state.OwnPost{Seq: rapid.Uint32Min(1).Draw(t, "own read seq"), At: rapid.Int64().Draw(t, "own read at")}
 		}
 		if rapid.Bool().Draw(t, "says") {
-			if s := drawSaid(t); !s.Plain() {
-				if x.Said = &s; s.Level() == events.LevelNone {
+			if s := drawSettings(t); !s.Plain() {
+				if x.Settings = &s; s.Level() == events.LevelNone {
 					want.Flags |= state.RowMuted
 				}
 			}
@@ -107,7 +107,7 @@ func TestRowBytes(t *testing.T) {
 		if got != want {
 			t.Fatalf("got  %+v\nwant %+v", got, want)
 		}
-		if x.Read == nil && x.Said == nil {
+		if x.Read == nil && x.Settings == nil {
 			if extra != nil {
 				t.Fatalf("the row has %+v besides, and had nothing", extra)
 			}
@@ -116,10 +116,10 @@ func TestRowBytes(t *testing.T) {
 		if !reflect.DeepEqual(extra.Read, x.Read) {
 			t.Fatalf("the own post is %+v, want %+v", extra.Read, x.Read)
 		}
-		if (extra.Said == nil) != (x.Said == nil) || x.Said != nil && !extra.Said.Equal(x.Said) {
-			t.Fatalf("it says %+v, want %+v", extra.Said, x.Said)
+		if (extra.Settings == nil) != (x.Settings == nil) || x.Settings != nil && !extra.Settings.Equal(x.Settings) {
+			t.Fatalf("it says %+v, want %+v", extra.Settings, x.Settings)
 		}
-		if x.Said != nil && (x.Said.Filed.Is != (extra.Said.Filed.Found != nil)) {
+		if x.Settings != nil && (x.Settings.Filed.Is != (extra.Settings.Filed.Found != nil)) {
 			t.Fatal("a filing that was loaded has no room for what is found of it")
 		}
 	})
@@ -131,7 +131,7 @@ func TestRowCutShort(t *testing.T) {
 		Baseline: 300, Pointer: 400, At: 1 << 41, Event: 1001, LastOwn: 390, OwnFloor: 380, OwnAt: 1 << 41, Marks: 3, LastR: 501, LastD: 70,
 		Public: 200, PublicAt: 1 << 40, Far: 500, Flags: state.RowMember | state.RowMuted,
 	}
-	x := &state.PairExtra{Read: &state.OwnPost{Seq: 390, At: 1 << 41}, Said: &state.Said{
+	x := &state.PairExtra{Read: &state.OwnPost{Seq: 390, At: 1 << 41}, Settings: &state.UserSettings{
 		Lasting: events.LevelNone, IgnoreAll: true, Flag: state.Since{Is: true, HeadSeq: 400},
 		Filed: state.File(state.Since{Is: true, At: 1 << 41, Horizon: 1<<41 + 7}, true),
 	}}
@@ -151,7 +151,7 @@ func TestAnEmptyRowIsShort(t *testing.T) {
 		t.Errorf("a row that says nothing takes %d bytes: %x", len(b), b)
 	}
 	plain := state.Row{Flags: state.RowMuted}
-	if b := AppendRow(nil, &plain, &state.PairExtra{Said: &state.Said{Lasting: events.LevelNone}}); len(b) != 2 {
+	if b := AppendRow(nil, &plain, &state.PairExtra{Settings: &state.UserSettings{Lasting: events.LevelNone}}); len(b) != 2 {
 		t.Errorf("a muting takes %d bytes: %x", len(b), b)
 	}
 }
@@ -162,10 +162,10 @@ func TestMutedRowBehindItsMarkers(t *testing.T) {
 	muted := state.Row{Flags: state.RowMuted}
 	p := newState()
 	var got state.Row
-	p.LoadSaid(&got).Labels = []string{"work"}
+	p.LoadSettings(&got).Labels = []string{"work"}
 	r := wire.Reader{B: AppendRow(nil, &muted, nil)}
 	ReadRow(&r, &got, p)
-	if s := p.SaidOf(&got); s.Level() != events.LevelNone || len(s.Labels) != 1 {
+	if s := p.SettingsOf(&got); s.Level() != events.LevelNone || len(s.Labels) != 1 {
 		t.Errorf("it says %+v", s)
 	}
 }

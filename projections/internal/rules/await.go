@@ -77,14 +77,14 @@ func (p *Fold) awaitHidden(ref uint32, c *state.Channel, h *state.Hidden) {
 
 // awaitDecided registers the trigger that decides the filing of a large channel.
 func (p *Fold) awaitDecided(ref uint32, c *state.Channel, r *state.Row) {
-	said := p.ExtraSaid(r)
-	if said == nil || !said.Filed.Is || c.Flags&state.ChannelLarge == 0 || said.Filed.Decided(c) {
+	settings := p.ExtraSettings(r)
+	if settings == nil || !settings.Filed.Is || c.Flags&state.ChannelLarge == 0 || settings.Filed.Decided(c) {
 		return
 	}
-	said.Filed.Found.TellsLater = true
+	settings.Filed.Found.TellsLater = true
 	w := &p.EnsureExtra(c).Wait
 	p.Hints++
-	switch f := &said.Filed; {
+	switch f := &settings.Filed; {
 	case f.HeadSeq != 0:
 		w.Seqs.Push(int64(f.HeadSeq), ref)
 	case p.MessageTime > f.Horizon: // the next message decides it

@@ -20,8 +20,8 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 		}
 		next := r.NextRow
 		if r.Extra != 0 {
-			if p.ExtraSaid(r) != nil {
-				p.SaidPairs--
+			if p.ExtraSettings(r) != nil {
+				p.Customized--
 			}
 			p.PairExtras.Drop(r.Extra)
 		}
@@ -74,7 +74,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	}
 	for _, flag := range [...]uint8{state.ChannelUpdated, state.ChannelNewFormat} {
 		if c.Flags&flag != 0 {
-			p.SaidPairs--
+			p.Customized--
 		}
 	}
 	*c = state.Channel{ID: c.ID, Flags: state.ChannelDeleted, Pending: c.Pending &^ (state.OutMembersChanged | state.OutOpenChanged), LastM: c.LastM, Rows: c.Rows, Extra: threads,

@@ -19,7 +19,7 @@
 //	hidden.go          messages that are in none of a user's numbers
 //	filed.go           a channel that a user filed
 //	flag.go            a user's flag on a channel
-//	said.go            a user's settings of a channel
+//	settings.go        a user's settings of a channel
 //	erase.go           erasing a user
 //	deleted_reads.go   reads of a deleted channel
 //	await.go           triggers of waiting rows

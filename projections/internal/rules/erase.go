@@ -18,7 +18,7 @@ func (p *Fold) userErased(ref uint32, c *state.Channel, r *state.Row, m *events.
 	before := p.Signature(c, r)
 	p.eraseRow(ref, r)
 	p.forgetReceipts(c, r)
-	p.SetSaid(ref, r, state.Said{})
+	p.SetSettings(ref, r, state.UserSettings{})
 	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		f := p.Follows.At(fi)
 		p.eraseRow(f.Row, p.Rows.At(f.Row))

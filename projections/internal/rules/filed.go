@@ -16,11 +16,11 @@ import (
 // channelFiled folds the filing of a channel. Filing it again may leave the view unchanged.
 func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	before := p.Signature(c, r)
-	said := p.SaidOf(r)
-	if said.Filed = (state.Filed{}); m.Archived {
-		said.Filed = state.File(sinceOf(m, h), m.Keep)
+	settings := p.SettingsOf(r)
+	if settings.Filed = (state.Filed{}); m.Archived {
+		settings.Filed = state.File(sinceOf(m, h), m.Keep)
 	}
-	p.SetSaid(ref, r, said)
+	p.SetSettings(ref, r, settings)
 	p.awaitDecided(ref, c, r)
 	p.forgetHints()
 	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)

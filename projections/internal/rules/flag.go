@@ -20,36 +20,36 @@ func sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
 // flagSet folds a flag. Setting one begins an epoch, so that a read in flight does not remove it.
 func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
 	before := p.Signature(c, r)
-	said := p.SaidOf(r)
-	if said.Flag = (state.Since{}); m.Flagged {
-		said.Flag = sinceOf(m, h)
+	settings := p.SettingsOf(r)
+	if settings.Flag = (state.Since{}); m.Flagged {
+		settings.Flag = sinceOf(m, h)
 		r.Marks++
 	}
-	p.SetSaid(ref, r, said)
+	p.SetSettings(ref, r, settings)
 	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
 }
 
 // flagOf returns the user's settings if the read removes their flag, and nil otherwise. A read in a
 // thread removes none, and neither does a stale read.
-func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.Said {
-	said := p.ExtraSaid(r)
-	if said == nil || !said.Flag.Is || len(m.ThreadID) > 0 || r.EpochEnded(m.ReadEpoch) {
+func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.UserSettings {
+	settings := p.ExtraSettings(r)
+	if settings == nil || !settings.Flag.Is || len(m.ThreadID) > 0 || r.EpochEnded(m.ReadEpoch) {
 		return nil
 	}
-	return said
+	return settings
 }
 
 // unflag removes the flag of a user who has read the channel, unless the fold refused the read. was
 // is the result of flagOf before the read was folded; out is the outcome of the read.
-func (p *Fold) unflag(ref uint32, c *state.Channel, m *events.Read, was *state.Said, out state.Outcome) state.Outcome {
+func (p *Fold) unflag(ref uint32, c *state.Channel, m *events.Read, was *state.UserSettings, out state.Outcome) state.Outcome {
 	if was == nil || out == state.OutcomeTooManyHeld {
 		return out
 	}
 	r := p.Rows.At(ref)
 	stood := p.Flagged(c, r, was)
-	said := *was
-	said.Flag = state.Since{}
-	p.SetSaid(ref, r, said)
+	settings := *was
+	settings.Flag = state.Since{}
+	p.SetSettings(ref, r, settings)
 	if !stood {
 		return out
 	}

@@ -182,7 +182,7 @@ func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []sta
 	for i := range list {
 		h := &list[i]
 		switch {
-		case !p.ResolveHeld(ref, c, r, h):
+		case !p.ResolvePending(ref, c, r, h):
 		case h.Closed:
 			closed = append(closed, *h)
 		default:

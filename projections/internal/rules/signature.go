@@ -17,10 +17,10 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 	}
 	s := p.ScopeOf(c, r)
 	b := s.appendPointer(p.SigBuf[:0], r)
-	if said := p.ExtraSaid(r); said == nil {
+	if settings := p.ExtraSettings(r); settings == nil {
 		b = appendNumbers(b, uint32(r.Flags&(state.RowMember|state.RowMuted)))
 	} else {
-		b = p.appendSaid(b, c, r, said)
+		b = p.appendSettings(b, c, r, settings)
 	}
 	if r.Flags&state.RowMember != 0 {
 		n := p.CountsOf(c, r, &s)
@@ -43,30 +43,30 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 	return xxh3.Hash(b)
 }
 
-// appendSaid adds the user's settings in a delta to a signature. A setting that no longer applies
-// adds nothing, because it may be removed without a delta.
-func (p *Fold) appendSaid(b []byte, c *state.Channel, r *state.Row, said *state.Said) []byte {
+// appendSettings adds the user's settings in a delta to a signature. A setting that no longer
+// applies adds nothing, because it may be removed without a delta.
+func (p *Fold) appendSettings(b []byte, c *state.Channel, r *state.Row, settings *state.UserSettings) []byte {
 	const flagged, levels, markers, filed = 1, 2, 4, 8
 	parts, at := byte(0), len(b)+1
 	b = append(b, r.Flags&(state.RowMember|state.RowMuted), 0, 0, 0) // as without settings; the second byte lists the parts that follow
-	if p.Flagged(c, r, said) {
+	if p.Flagged(c, r, settings) {
 		parts |= flagged
 	}
-	if !said.PlainLevel() {
+	if !settings.PlainLevel() {
 		parts |= levels
-		b = append(b, byte(said.Lasting), byte(said.Timed))
-		b = binary.LittleEndian.AppendUint64(wire.AppendBool(b, said.IgnoreAll), uint64(said.Until))
+		b = append(b, byte(settings.Lasting), byte(settings.Timed))
+		b = binary.LittleEndian.AppendUint64(wire.AppendBool(b, settings.IgnoreAll), uint64(settings.Until))
 	}
-	if !said.PlainRest() {
+	if !settings.PlainRest() {
 		parts |= markers
-		b = binary.LittleEndian.AppendUint32(b, said.Line.Seq)
-		b = append(append(b, byte(len(said.Line.ID))), said.Line.ID...)
-		for _, l := range said.Labels {
+		b = binary.LittleEndian.AppendUint32(b, settings.Line.Seq)
+		b = append(append(b, byte(len(settings.Line.ID))), settings.Line.ID...)
+		for _, l := range settings.Labels {
 			b = append(append(b, byte(len(l))), l...)
 		}
 		b = append(b, 0)
 	}
-	if f := p.Filed(c, r, said); f.Is {
+	if f := p.Filed(c, r, settings); f.Is {
 		parts |= filed
 		if r.Flags&state.RowMember == 0 {
 			f.Pos = 0 // not published

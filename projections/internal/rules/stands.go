@@ -9,12 +9,12 @@ import (
 
 // Flagged reports whether the user's flag on the channel still holds: they have posted nothing
 // later that reads the channel.
-func (p *Fold) Flagged(c *state.Channel, r *state.Row, said *state.Said) bool {
-	if said == nil || !said.Flag.Is {
+func (p *Fold) Flagged(c *state.Channel, r *state.Row, settings *state.UserSettings) bool {
+	if settings == nil || !settings.Flag.Is {
 		return false
 	}
 	own, at := p.NewestRead(r)
-	return r.Erased() || own == 0 || !p.later(c, &said.Flag, own, at)
+	return r.Erased() || own == 0 || !p.later(c, &settings.Flag, own, at)
 }
 
 // later reports whether the post with this seq and time is later than s. Once s has lapsed, every
@@ -27,14 +27,14 @@ func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) b
 }
 
 // Filed returns a delta's fields about the filing of a channel.
-func (p *Fold) Filed(c *state.Channel, r *state.Row, said *state.Said) events.Filed {
-	if said == nil || !said.Filed.Is {
+func (p *Fold) Filed(c *state.Channel, r *state.Row, settings *state.UserSettings) events.Filed {
+	if settings == nil || !settings.Filed.Is {
 		return events.Filed{}
 	}
-	f := events.Filed{Is: true, Keep: said.Filed.Keep, Pos: c.HeadPos}
-	if news := p.News(c, r, &said.Filed); news != 0 {
+	f := events.Filed{Is: true, Keep: settings.Filed.Keep, Pos: c.HeadPos}
+	if news := p.News(c, r, &settings.Filed); news != 0 {
 		f.Pos = p.PosAt(c, news) - 1
-	} else if c.Flags&state.ChannelLarge != 0 && !said.Filed.Decided(c) {
+	} else if c.Flags&state.ChannelLarge != 0 && !settings.Filed.Decided(c) {
 		f.Pos = math.MaxUint32
 	}
 	return f
@@ -43,6 +43,6 @@ func (p *Fold) Filed(c *state.Channel, r *state.Row, said *state.Said) events.Fi
 // FiledToHead reports whether the row's user filed a small channel until there is news, and there
 // is none. The position in the delta's filing then moves with the head.
 func (p *Fold) FiledToHead(c *state.Channel, r *state.Row) bool {
-	said := p.ExtraSaid(r)
-	return said != nil && said.Filed.Is && !said.Filed.Keep && c.Flags&state.ChannelLarge == 0 && p.News(c, r, &said.Filed) == 0
+	settings := p.ExtraSettings(r)
+	return settings != nil && settings.Filed.Is && !settings.Filed.Keep && c.Flags&state.ChannelLarge == 0 && p.News(c, r, &settings.Filed) == 0
 }

@@ -69,11 +69,11 @@ func (p *Fold) wake(ref uint32) {
 
 // wakeFiled marks a member of a large channel when their filing is decided.
 func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
-	said := p.ExtraSaid(r)
-	if said == nil || !said.Filed.Is || !said.Filed.Found.TellsLater {
+	settings := p.ExtraSettings(r)
+	if settings == nil || !settings.Filed.Is || !settings.Filed.Found.TellsLater {
 		return
 	}
-	switch f := &said.Filed; {
+	switch f := &settings.Filed; {
 	case f.Decided(c):
 		f.Found.TellsLater = false
 		if c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 {

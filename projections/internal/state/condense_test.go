@@ -11,7 +11,7 @@ func TestCondense(t *testing.T) {
 	read := func(kind uint8, user, seq uint32, at int64) OutReceipt {
 		return OutReceipt{Kind: kind, User: user, Seq: seq, At: at}
 	}
-	for name, x := range map[string]struct{ all, told []OutReceipt }{
+	for name, x := range map[string]struct{ all, want []OutReceipt }{
 		"nothing": {},
 		"the furthest": {
 			[]OutReceipt{read(ReceiptRead, 1, 9, 5), read(ReceiptRead, 2, 3, 5), read(ReceiptRead, 1, 4, 5), read(ReceiptRead, 1, 9, 4)},
@@ -30,8 +30,8 @@ func TestCondense(t *testing.T) {
 			[]OutReceipt{read(ReceiptRead, 1, 4, 7), read(ReceiptWithThreads, 1, 3, 6)},
 		},
 	} {
-		if got := Condense(slices.Clone(x.all)); !slices.Equal(got, x.told) {
-			t.Errorf("%s: %v, want %v", name, got, x.told)
+		if got := Condense(slices.Clone(x.all)); !slices.Equal(got, x.want) {
+			t.Errorf("%s: %v, want %v", name, got, x.want)
 		}
 	}
 }

@@ -5,7 +5,7 @@
 //	state.go         State, the marks, and access to the store
 //	rows.go          channels, pairs and users, most of them without pointers
 //	pair.go          data that few pairs have: waiting events, sets, memberships
-//	said.go          a user's settings of a channel
+//	settings.go      a user's settings of a channel
 //	filed.go         the message that ends the filing of a channel
 //	own.go           a user's own posts, and which of them read
 //	hidden.go        messages that are in none of a user's numbers

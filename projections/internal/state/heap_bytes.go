@@ -40,14 +40,14 @@ func (x *PairExtra) HeapBytes() int64 {
 			n += arena.ObjectBytes[OwnReads]() + arena.ListBytes(k.Seqs)
 		}
 	}
-	return n + x.Mention.heapBytes() + x.Said.heapBytes()
+	return n + x.Mention.heapBytes() + x.Settings.heapBytes()
 }
 
-func (s *Said) heapBytes() int64 {
+func (s *UserSettings) heapBytes() int64 {
 	if s == nil {
 		return 0
 	}
-	n := arena.ObjectBytes[Said]() + arena.RoundedBytes(len(s.Line.ID)) + labelsBytes(s.Labels)
+	n := arena.ObjectBytes[UserSettings]() + arena.RoundedBytes(len(s.Line.ID)) + labelsBytes(s.Labels)
 	if s.Filed.Found != nil {
 		n += arena.ObjectBytes[Found]()
 	}

@@ -18,7 +18,7 @@ func TestHeapBytesOfSaid(t *testing.T) {
 		for i := range kept {
 			x := &PairExtra{}
 			if with {
-				x.Said = &Said{Line: Line{ID: strings.Repeat("m", 26)}, Labels: []string{strings.Repeat("a", 20), strings.Repeat("b", 30)}, Filed: File(Since{Is: true, HeadSeq: 1}, true)}
+				x.Settings = &UserSettings{Line: Line{ID: strings.Repeat("m", 26)}, Labels: []string{strings.Repeat("a", 20), strings.Repeat("b", 30)}, Filed: File(Since{Is: true, HeadSeq: 1}, true)}
 				x.Read = &OwnPost{Seq: uint32(i), At: 1, Kept: &OwnReads{Seqs: []uint32{uint32(i)}}}
 			}
 			kept[i] = x

@@ -83,7 +83,7 @@ func (p *State) IsHiddenFrom(r *Row, seq uint32) bool {
 func (p *State) NeedsNewFormat(ci uint32, c *Channel) {
 	if c.Flags&ChannelNewFormat == 0 {
 		c.Flags |= ChannelNewFormat
-		p.SaidPairs++
+		p.Customized++
 		p.TouchChannel(ci, c)
 	}
 }

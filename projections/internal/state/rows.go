@@ -165,15 +165,15 @@ type PairExtra struct {
 	Mentions          seqset.Set     // live counted messages that mention the user by id
 	Singles           seqset.Set     // messages read singly, above Pointer
 
-	Own       []uint32 // own posts above OwnFrom, ascending, if OwnKept: a cache of the log, not state
-	OwnFrom   uint32
-	OwnKept   bool
-	LastSeen  uint64       // hash of the view last emitted, while anything is held
-	Queued    seqset.Set   // messages that were queued for the user, above the furthest that they ever read
-	Spans     []Membership // memberships, if the row alone does not determine them
-	Said      *Said        // settings beyond RowMuted; nil: none
-	SaidDirty bool         // the record of Said is out of date
-	Mention   *Named       // the first mention of the last delta: a cache
+	Own           []uint32 // own posts above OwnFrom, ascending, if OwnKept: a cache of the log, not state
+	OwnFrom       uint32
+	OwnKept       bool
+	LastSeen      uint64        // hash of the view last emitted, while anything is held
+	Queued        seqset.Set    // messages that were queued for the user, above the furthest that they ever read
+	Spans         []Membership  // memberships, if the row alone does not determine them
+	Settings      *UserSettings // settings beyond RowMuted; nil: none
+	SettingsDirty bool          // the record of Settings is out of date
+	Mention       *Named        // the first mention of the last delta: a cache
 }
 
 // Named is a message with its id: a cache of a delta, not state.
@@ -185,7 +185,7 @@ type Named struct {
 // Empty reports whether the extra has no content.
 func (x *PairExtra) Empty() bool {
 	return len(x.Unsettled)+len(x.Floors)+len(x.OpenReads)+len(x.WaitingDeliveries)+len(x.Spans) == 0 &&
-		x.Mentions.Empty() && x.Singles.Empty() && x.Queued.Empty() && !x.OwnKept && x.Said == nil && !x.SaidDirty && x.Read == nil &&
+		x.Mentions.Empty() && x.Singles.Empty() && x.Queued.Empty() && !x.OwnKept && x.Settings == nil && !x.SettingsDirty && x.Read == nil &&
 		x.Hidden.Empty() && x.WithThreads.Empty()
 }
 

@@ -36,7 +36,7 @@ type State struct {
 	Follows        arena.Slab[Follow]
 	MemberLists    arena.Pool[MemberList]
 	SeededChannels int // number of channels that begin with seeded messages
-	SaidPairs      int // number of pairs with a Said and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
+	Customized     int // number of pairs with UserSettings and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
 	ChannelExtras  arena.Pool[ChannelExtra]
 	PairExtras     arena.Pool[PairExtra]
 	Lapses         WaitHeap // by horizon

@@ -5,7 +5,7 @@
 //	fuse.go      between a store and its disk: no write follows a failed one
 //	fuse_opening.go   keeping files while a store opens
 //	fuse_file.go      files written through the fuse
-//	room.go      waiting while the disk is full
+//	full_disk.go waiting while the disk is full
 //	disk.go      the disk space of a store
 //	table.go     checking the blocks of one table
 //	wal.go       trimming the log of a copied store

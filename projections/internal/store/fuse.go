@@ -26,15 +26,15 @@ import (
 // because no write after a dropped one is executed. What Pebble holds in memory is worthless from
 // then on; the reported error tells every reader and the next Cut.
 //
-// A full disk does not blow the fuse if Options.Full waits for space (room.go).
+// A full disk does not blow the fuse if Options.Full waits for space (full_disk.go).
 type Fuse struct {
 	vfs.FS
-	dir    string
-	log    pebble.Logger // nil: silent
-	report func(error)
-	err    atomic.Pointer[error]
-	room   room
-	stalls atomic.Int64
+	dir      string
+	log      pebble.Logger // nil: silent
+	report   func(error)
+	err      atomic.Pointer[error]
+	fullDisk fullDisk
+	stalls   atomic.Int64
 
 	mu      sync.Mutex
 	lock    io.Closer // nil: not locked
@@ -46,7 +46,7 @@ type Fuse struct {
 // NewFuse returns a fuse for the disk of the store in dir. It calls report with the error that
 // blows it.
 func NewFuse(dir string, o Options, report func(error)) *Fuse {
-	f := &Fuse{FS: o.FS, dir: dir, log: o.Logger, report: report, room: room{wait: o.Full}}
+	f := &Fuse{FS: o.FS, dir: dir, log: o.Logger, report: report, fullDisk: fullDisk{wait: o.Full}}
 	if f.FS == nil {
 		f.FS = private.FS
 	}
@@ -72,12 +72,12 @@ func (f *Fuse) Broken() error {
 }
 
 // Full returns the error for which writes wait until the disk has space again, or nil.
-func (f *Fuse) Full() error { return f.room.full() }
+func (f *Fuse) Full() error { return f.fullDisk.full() }
 
 // do executes a write, or drops it. If the disk is full, do executes it again when there is space.
 func (f *Fuse) do(write func() error) {
 	if f.err.Load() == nil {
-		if err := f.room.until(f.dir, write, func() bool { return f.err.Load() != nil }); err != nil {
+		if err := f.fullDisk.until(f.dir, write, func() bool { return f.err.Load() != nil }); err != nil {
 			f.Blow(err)
 		}
 	}
@@ -141,7 +141,7 @@ func (f *Fuse) OpenDir(name string) (vfs.File, error) {
 
 // Lock implements vfs.FS. It creates a file.
 func (f *Fuse) Lock(name string) (lock io.Closer, err error) {
-	if failed := f.room.until(f.dir, func() error { lock, err = f.FS.Lock(name); return err }, func() bool { return false }); failed != nil {
+	if failed := f.fullDisk.until(f.dir, func() error { lock, err = f.FS.Lock(name); return err }, func() bool { return false }); failed != nil {
 		return nil, failed
 	}
 	f.mu.Lock()

@@ -26,11 +26,11 @@ func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views
 	s := p.rules.ScopeOf(c, r)
 	v.Member, v.Muted, v.Large = r.Flags&state.RowMember != 0, r.Flags&state.RowMuted != 0, c.Flags&state.ChannelLarge != 0
 	v.ReadEpoch, v.Stamp = r.Marks+1, p.rules.StampOf(c, r)
-	said := p.rules.SaidOf(r)
-	v.Level, v.LevelAfter, v.Until, v.IgnoreAll = said.Level(), said.After(), said.Until, said.IgnoreAll
-	v.Flagged = p.rules.Flagged(c, r, &said)
-	v.Filed = p.rules.Filed(c, r, &said)
-	v.Line, v.Labels = Ref{MessageID: said.Line.ID, Seq: said.Line.Seq}, said.Labels
+	settings := p.rules.SettingsOf(r)
+	v.Level, v.LevelAfter, v.Until, v.IgnoreAll = settings.Level(), settings.After(), settings.Until, settings.IgnoreAll
+	v.Flagged = p.rules.Flagged(c, r, &settings)
+	v.Filed = p.rules.Filed(c, r, &settings)
+	v.Line, v.Labels = Ref{MessageID: settings.Line.ID, Seq: settings.Line.Seq}, settings.Labels
 	p.fillLine(c, v, later)
 	v.ChannelLabels, v.ChannelArchived = p.updatedTo(c)
 	v.StillFiled = v.Filed.Holds(c.HeadPos)

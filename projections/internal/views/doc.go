@@ -15,7 +15,7 @@
 //	user_rows.go         the channels in which a user has a row
 //	sweep.go             all channels and threads of a user, under several holds of the lock
 //	sweep_warm.go        touching the memory that a sweep needs next
-//	sweep_room.go        the limits of a hold, and its memory
+//	sweep_grow.go        the limits of a hold, and its memory
 //	sweep_list.go        the list that a sweep returns
 //	sweep_memory.go      the memory of a sweep
 //	standing.go          what a channel contributes to a user's totals
@@ -26,7 +26,7 @@
 //	receipt_blocks.go    the blocks of receipts that a walk reads
 //	explain.go           explanations of a count
 //	views.go             messages that views name, read without the lock
-//	room.go              memory of views, allocated before the lock is taken
+//	view_memory.go       memory of views, allocated before the lock is taken
 //	line.go              finding the seq of a line that was set by id
 //	moment_log.go        the messages of a channel at a moment
 //	moment.go            a read-only view of stored records at one position

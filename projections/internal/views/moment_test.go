@@ -28,7 +28,7 @@ func TestMomentsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := tell(t, "a, u join\na posts m1\na posts m2")
-			receipts, ok := a.BeginReceipts("c", "m1", 0, views.NewReceiptsRoom(10))
+			receipts, ok := a.BeginReceipts("c", "m1", 0, views.NewReceiptsMemory(10))
 			explained, known := a.BeginExplain("u", "c")
 			if !ok || !known || a.store.begun != 2 {
 				t.Fatalf("begun: %v, %v, with %d iterators", ok, known, a.store.begun)
@@ -51,7 +51,7 @@ func TestMomentsEnd(t *testing.T) {
 // A panic while the store is read goes on to whoever asked, and the moment has ended.
 func TestAPanicEndsItsMoment(t *testing.T) {
 	a := tell(t, "a, u join\na posts m1")
-	w, ok := a.BeginReceipts("c", "m1", 0, views.NewReceiptsRoom(10))
+	w, ok := a.BeginReceipts("c", "m1", 0, views.NewReceiptsMemory(10))
 	if !ok {
 		t.Fatal("no such message")
 	}

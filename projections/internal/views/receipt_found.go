@@ -22,7 +22,7 @@ type Receipt struct {
 
 // recipient is a recipient on the page, whose times are part of the answer.
 type recipient struct {
-	ends int // end of the id in ReceiptsRoom.users
+	ends int // end of the id in ReceiptsMemory.users
 	id   string
 	ord  uint32
 	own  uint32 // their newest own post in the message's scope, if it is after the message; 0 = none

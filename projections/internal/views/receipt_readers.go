@@ -21,35 +21,35 @@ type ReadersView struct {
 	Next uint32
 }
 
-// ReadersRoom is the memory for a page of readers. Like ViewRoom, it is allocated before the lock
-// is taken.
-type ReadersRoom struct {
+// ReadersMemory is the memory for a page of readers. Like ViewMemory, it is allocated before the
+// lock is taken.
+type ReadersMemory struct {
 	list  []Reader
 	users []byte // their ids, one after the other
 	ends  []int  // end of each id in users
-	texts ViewRoom
+	texts ViewMemory
 }
 
-// NewReadersRoom allocates the memory for a page of at most limit members.
-func NewReadersRoom(limit int) *ReadersRoom {
+// NewReadersMemory allocates the memory for a page of at most limit members.
+func NewReadersMemory(limit int) *ReadersMemory {
 	const idBytes = 24
-	r := &ReadersRoom{list: make([]Reader, 0, limit), users: make([]byte, 0, limit*idBytes), ends: make([]int, 0, limit)}
+	r := &ReadersMemory{list: make([]Reader, 0, limit), users: make([]byte, 0, limit*idBytes), ends: make([]int, 0, limit)}
 	r.texts.reserveTexts(limit)
 	return r
 }
 
 // ReadersWalk is an answer of Readers in progress.
 type ReadersWalk struct {
-	room  *ReadersRoom
-	texts *Views
-	next  uint32
+	memory *ReadersMemory
+	texts  *Views
+	next   uint32
 }
 
 // Readers returns a page of a channel's members and how far each has read publicly, own posts
 // included. It returns false as View does. Err has the error of a corrupt store. The caller holds
 // RLock, and the store must not be closed meanwhile.
 func (p *Queries) Readers(channelID string, from uint32, limit int) (v ReadersView, ok bool) {
-	w, ok := p.BeginReaders(channelID, from, NewReadersRoom(limit))
+	w, ok := p.BeginReaders(channelID, from, NewReadersMemory(limit))
 	if !ok {
 		return v, false
 	}
@@ -60,26 +60,26 @@ func (p *Queries) Readers(channelID string, from uint32, limit int) (v ReadersVi
 // BeginReaders is the part of Readers that reads memory; room determines the length of the page. It
 // must be followed by one call of End, after RLock is released; End reads the store. The answer is
 // of the position at which BeginReaders was called. The caller holds RLock.
-func (p *Queries) BeginReaders(channelID string, from uint32, room *ReadersRoom) (*ReadersWalk, bool) {
+func (p *Queries) BeginReaders(channelID string, from uint32, mem *ReadersMemory) (*ReadersWalk, bool) {
 	_, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
 		return nil, false
 	}
-	w := &ReadersWalk{room: room, texts: p.BeginViewsIn(&room.texts)}
+	w := &ReadersWalk{memory: mem, texts: p.BeginViewsIn(&mem.texts)}
 	var recent [history.BlockLen]Ref // messages in memory, since many members have read up to the same one
 	for ord := from; ord < c.Ords; ord++ {
 		r := p.rules.Rows.At(p.rules.MemberRow(c, ord))
 		if r.Flags&state.RowMember == 0 || r.Erased() {
 			continue
 		}
-		if len(room.list) == cap(room.list) {
+		if len(mem.list) == cap(mem.list) {
 			w.next = ord
 			break
 		}
-		room.users = append(room.users, p.rules.UserID(r.User)...)
-		room.ends = append(room.ends, len(room.users))
-		room.list = append(room.list, Reader{})
-		x := &room.list[len(room.list)-1]
+		mem.users = append(mem.users, p.rules.UserID(r.User)...)
+		mem.ends = append(mem.ends, len(mem.users))
+		mem.list = append(mem.list, Reader{})
+		x := &mem.list[len(mem.list)-1]
 		seq, at, _ := p.rules.Furthest(c, r)
 		if own, ownAt := p.rules.LastOwn(r); own > 0 && own >= seq {
 			seq, at = own, ownAt
@@ -107,10 +107,10 @@ func (w *ReadersWalk) End(ctx context.Context) (v ReadersView, err error) {
 	if err := w.texts.End(ctx); err != nil {
 		return v, err
 	}
-	all, from := string(w.room.users), 0
-	for i, to := range w.room.ends {
-		w.room.list[i].UserID = all[from:to]
+	all, from := string(w.memory.users), 0
+	for i, to := range w.memory.ends {
+		w.memory.list[i].UserID = all[from:to]
 		from = to
 	}
-	return ReadersView{List: w.room.list, Next: w.next}, nil
+	return ReadersView{List: w.memory.list, Next: w.next}, nil
 }

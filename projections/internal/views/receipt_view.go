@@ -31,7 +31,7 @@ type ReceiptsView struct {
 // the index. It costs as much as BeginReceipts and End. Err has the error of a corrupt store. The
 // caller holds RLock, and the store must not be closed meanwhile.
 func (p *Queries) Receipts(channelID, messageID string, from uint32, limit int) (ReceiptsView, bool) {
-	w, ok := p.BeginReceipts(channelID, messageID, from, NewReceiptsRoom(limit))
+	w, ok := p.BeginReceipts(channelID, messageID, from, NewReceiptsMemory(limit))
 	if !ok {
 		return ReceiptsView{}, false
 	}
@@ -39,22 +39,22 @@ func (p *Queries) Receipts(channelID, messageID string, from uint32, limit int) 
 	return v, true
 }
 
-// ReceiptsRoom is the memory for a page of recipients, and for one bit for each member of a
-// channel. Like ViewRoom, it is allocated before the lock is taken.
-type ReceiptsRoom struct {
+// ReceiptsMemory is the memory for a page of recipients, and for one bit for each member of a
+// channel. Like ViewMemory, it is allocated before the lock is taken.
+type ReceiptsMemory struct {
 	listed []recipient
 	users  []byte // their ids, one after the other; recipient.ends has the end of each
 	sets   []uint64
 }
 
 // receiptsCrowd is the number of members of the largest channel so far whose receipts were queried.
-// NewReceiptsRoom allocates sets of that size.
+// NewReceiptsMemory allocates sets of that size.
 var receiptsCrowd atomic.Uint32
 
-// NewReceiptsRoom allocates the memory for a page of at most limit recipients.
-func NewReceiptsRoom(limit int) *ReceiptsRoom {
+// NewReceiptsMemory allocates the memory for a page of at most limit recipients.
+func NewReceiptsMemory(limit int) *ReceiptsMemory {
 	const idBytes = 24
-	return &ReceiptsRoom{
+	return &ReceiptsMemory{
 		listed: make([]recipient, 0, limit), users: make([]byte, 0, limit*idBytes),
 		sets: make([]uint64, receiptSets*pagesOf(min(receiptsCrowd.Load(), maxCrowd))),
 	}
@@ -76,7 +76,7 @@ func pagesOf(members uint32) uint32 { return (members + keys.PageLen - 1) / keys
 // the channel since the last cut. room determines the length of the page. It must be followed by
 // one call of End, after RLock is released; End reads the store. The answer is of the position at
 // which BeginReceipts was called. The caller holds RLock.
-func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, room *ReceiptsRoom) (*ReceiptsWalk, bool) {
+func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, mem *ReceiptsMemory) (*ReceiptsWalk, bool) {
 	ci, c, ok := p.rules.KnownChannel(channelID)
 	if !ok {
 		return nil, false
@@ -86,12 +86,12 @@ func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, room *
 		return nil, false
 	}
 	w := &ReceiptsWalk{
-		v:     ReceiptsView{ChannelID: channelID, MessageID: messageID, Seq: e.Seq, SenderID: string(e.Sender)},
-		p:     p,
-		room:  room,
-		at:    e.Time,
-		head:  c.HeadSeq,
-		small: p.rules.IsSmall(c, e.Seq), old: p.rules.MessageTime-e.Time > receipts.Kept,
+		v:      ReceiptsView{ChannelID: channelID, MessageID: messageID, Seq: e.Seq, SenderID: string(e.Sender)},
+		p:      p,
+		memory: mem,
+		at:     e.Time,
+		head:   c.HeadSeq,
+		small:  p.rules.IsSmall(c, e.Seq), old: p.rules.MessageTime-e.Time > receipts.Kept,
 	}
 	w.views = w.small && !w.old && c.Flags&state.ChannelNewFormat != 0
 	if e.Flags&(history.Reply|history.Broadcast) == history.Reply {
@@ -112,7 +112,7 @@ func (p *Queries) BeginReceipts(channelID, messageID string, from uint32, room *
 type ReceiptsWalk struct {
 	v        ReceiptsView
 	p        *Queries
-	room     *ReceiptsRoom
+	memory   *ReceiptsMemory
 	at       int64 // time of the message
 	head     uint32
 	small    bool // deliveries are stored
@@ -140,14 +140,14 @@ type ReceiptsWalk struct {
 // members goes through the rows of all who ever joined.
 func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 	p, v := w.p, &w.v
-	w.listed = w.room.listed[:0]
+	w.listed = w.memory.listed[:0]
 	for ord := range c.Ords {
 		pair := p.rules.Rows.At(p.rules.MemberRow(c, ord))
 		if pair.User == sender || pair.Erased() || !p.rules.MemberAt(pair, v.Seq) || p.rules.IsHiddenFrom(pair, v.Seq) {
 			continue
 		}
 		v.Recipients++
-		listed := ord >= from && len(w.listed) < cap(w.room.listed)
+		listed := ord >= from && len(w.listed) < cap(w.memory.listed)
 		if ord >= from && !listed && v.Next == 0 {
 			v.Next = ord
 		}
@@ -172,8 +172,8 @@ func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 		}
 		switch {
 		case listed:
-			w.room.users = append(w.room.users, p.rules.UserID(pair.User)...)
-			x.ends = len(w.room.users)
+			w.memory.users = append(w.memory.users, p.rules.UserID(pair.User)...)
+			x.ends = len(w.memory.users)
 			w.listed = append(w.listed, x)
 		case x.read.is:
 			v.Read++
@@ -196,7 +196,7 @@ func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 func (w *ReceiptsWalk) ask(c *state.Channel, ord uint32, among func() []uint64) {
 	if w.asked == nil {
 		n := pagesOf(c.Ords)
-		all := w.room.sets
+		all := w.memory.sets
 		if uint32(len(all)) < receiptSets*n {
 			all = make([]uint64, receiptSets*n)
 		}

@@ -30,7 +30,7 @@ func (w *ReceiptsWalk) End(ctx context.Context) (ReceiptsView, error) {
 	if w.err != nil {
 		return ReceiptsView{}, w.err
 	}
-	all, from := string(w.room.users), 0
+	all, from := string(w.memory.users), 0
 	for i := range w.listed {
 		x := &w.listed[i]
 		x.id, from = all[from:x.ends], x.ends

@@ -45,13 +45,13 @@ func (v *View) Standing() Standing {
 
 // standingOf returns the Standing of a row's channel for its user. It returns false if there are no
 // settings and no updates of the channel.
-func (p *Queries) standingOf(c *state.Channel, r *state.Row) (s Standing, said bool) {
-	own := p.rules.ExtraSaid(r)
+func (p *Queries) standingOf(c *state.Channel, r *state.Row) (s Standing, hasSettings bool) {
+	own := p.rules.ExtraSettings(r)
 	if c.Flags&state.ChannelUpdated == 0 && own == nil && r.Flags&state.RowMuted == 0 {
 		return s, false
 	}
 	labels, archived := p.updatedTo(c)
-	is := p.rules.SaidOf(r)
+	is := p.rules.SettingsOf(r)
 	s = Standing{
 		Levels:        events.Levels{Level: is.Level(), Until: is.Until, After: is.After()},
 		Flagged:       p.rules.Flagged(c, r, own),

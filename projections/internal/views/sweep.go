@@ -13,7 +13,7 @@ import (
 // something of the channel, or of the user in it, is folded; the stamp detects that (DESIGN §2).
 // The last hold evaluates entries again that log time alone can change, such as waiting reads.
 //
-// A hold ends after SweepLooks entries, or when the memory that Room allocated before the lock is
+// A hold ends after SweepLooks entries, or when the memory that Grow allocated before the lock is
 // full. So a hold allocates nothing: a goroutine that allocates may have to assist the garbage
 // collector, and the fold would wait for that.
 //
@@ -31,7 +31,7 @@ type Sweep struct {
 	version uint64
 	expires int64 // the log time from which a listed thread expires, as found by EachThread
 	logTime int64
-	roomy   bool   // Room was called after the last Step
+	grown   bool   // Grow was called after the last Step
 	begun   bool   // a hold has begun with the user's rows
 	next    uint32 // the row with which the next hold continues; 0: no rows are left
 	retries int    // how often changed entries had to be evaluated again
@@ -52,14 +52,14 @@ func (s *Sweep) Step(of Source) (complete bool) {
 	if s.p != p {
 		*s = Sweep{
 			UserID: s.UserID, Inbox: s.Inbox, Panel: s.Panel, ThreadsOf: s.ThreadsOf,
-			PerHold: s.PerHold, mem: s.mem, roomy: s.roomy, version: s.version + 1, p: p,
+			PerHold: s.PerHold, mem: s.mem, grown: s.grown, version: s.version + 1, p: p,
 		}
 		s.mem.clear()
 	}
-	if !s.roomy {
-		s.Room()
+	if !s.grown {
+		s.Grow()
 	}
-	s.roomy = false
+	s.grown = false
 	s.Holds++
 	s.logTime, s.Looks = p.rules.MessageTime, 0
 	if s.logTime > s.expires {
@@ -204,12 +204,12 @@ func (s *Sweep) evaluate(p *Queries, r *state.Row, x *sweptPair) {
 	}
 	m, c := s.mem, p.rules.Channels.At(r.Channel)
 	if x.m == 0 {
-		standing, said := p.standingOf(c, r)
-		if said && len(m.standings) == cap(m.standings) && !s.unbounded() {
+		standing, hasSettings := p.standingOf(c, r)
+		if hasSettings && len(m.standings) == cap(m.standings) && !s.unbounded() {
 			m.crowded = true
 			return
 		}
-		if x.standing = 0; said {
+		if x.standing = 0; hasSettings {
 			m.standings = append(m.standings, standing)
 			x.standing = uint32(len(m.standings))
 		}

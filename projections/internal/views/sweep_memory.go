@@ -50,11 +50,11 @@ const (
 
 	// sweepFirst is how many entries a new sweep has memory for. Most users have fewer.
 	sweepFirst = 128
-	// roomGrows is the memory of the next hold, as a multiple of the entries that the last one
+	// memoryGrowth is the memory of the next hold, as a multiple of the entries that the last one
 	// evaluated.
-	roomGrows = 4
-	// idBytes is the memory per id when there are many; idRoom is the size of the longest.
-	idBytes, idRoom = 40, 2 + keys.MaxID
+	memoryGrowth = 4
+	// idBytes is the memory per id when there are many; maxIDBytes is the size of the longest.
+	idBytes, maxIDBytes = 40, 2 + keys.MaxID
 	// sweepKept is the largest memory, in bytes, that is kept for later sweeps.
 	sweepKept = 8 << 20
 )
@@ -71,7 +71,7 @@ func (m *sweepMemory) fit() *sweepMemory {
 	old := fittedMemories.Get().(*sweepMemory)
 	return &sweepMemory{
 		pairs: fit(old.pairs, m.pairs, sweepFirst), spare: fit(old.spare, m.spare[:0], len(m.pairs)+sweepFirst),
-		threads: fit(old.threads, m.threads, sweepFirst), names: fit(old.names, m.names, idRoom+sweepFirst*idBytes),
+		threads: fit(old.threads, m.threads, sweepFirst), names: fit(old.names, m.names, maxIDBytes+sweepFirst*idBytes),
 		standings: slices.Clone(m.standings), fitted: true,
 	}
 }
@@ -124,7 +124,7 @@ func (m *sweepMemory) bytes() int {
 
 // left returns how many more channels and threads fit.
 func (m *sweepMemory) left(threads bool) int {
-	n := min(cap(m.pairs)-len(m.pairs), (cap(m.names)-len(m.names))/idRoom)
+	n := min(cap(m.pairs)-len(m.pairs), (cap(m.names)-len(m.names))/maxIDBytes)
 	if threads {
 		n = min(n, cap(m.threads)-len(m.threads))
 	}

@@ -6,7 +6,7 @@ func (v *Views) View(userID, channelID string) (*View, bool) {
 	if !ok {
 		return &View{}, false
 	}
-	view := take(&v.room.channels)
+	view := take(&v.memory.channels)
 	view.UserID, view.ChannelID = userID, channelID
 	v.p.fillView(c, v.p.rules.PairOrNone(ci, userID), view, v)
 	return view, true

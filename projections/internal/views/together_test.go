@@ -22,9 +22,9 @@ func TestTogetherAsOneByOne(t *testing.T) {
 		for i := range records[:cut] {
 			records[i].Fold(&a.fold)
 		}
-		room := &views.ViewRoom{}
-		room.Reserve(len(users)*len(channels), 0)
-		together := a.BeginViewsIn(room)
+		mem := &views.ViewMemory{}
+		mem.Reserve(len(users)*len(channels), 0)
+		together := a.BeginViewsIn(mem)
 		var got []*views.View
 		var want []views.View
 		for _, u := range users {
@@ -54,7 +54,7 @@ func TestTogetherAsOneByOne(t *testing.T) {
 				t.Fatalf("script %d: together\n%+v\nalone\n%+v", n, *got[i], want[i])
 			}
 		}
-		room.Free()
+		mem.Free()
 	}
 	if later == 0 {
 		t.Error("no script has a message that is read without the lock")

@@ -40,7 +40,7 @@ func (p *Queries) UserRows(userID string, fn func(*UserRow) bool) error {
 	return p.rules.Err()
 }
 
-// UserPage is one page of a user's rows, ordered by channel id. Like ViewRoom, it is allocated
+// UserPage is one page of a user's rows, ordered by channel id. Like ViewMemory, it is allocated
 // before the lock is taken.
 type UserPage struct {
 	Rows []UserRow // in no particular order; valid until the next Fill
@@ -112,7 +112,7 @@ func (u *UserPage) down() {
 // nothingLeft reports whether the row of an erased user, and their rows in the channel's threads,
 // are as the erasure left them.
 func (p *Queries) nothingLeft(r *state.Row) bool {
-	if !p.asErased(r) || r.Flags&state.RowMuted != 0 || p.rules.ExtraSaid(r) != nil {
+	if !p.asErased(r) || r.Flags&state.RowMuted != 0 || p.rules.ExtraSettings(r) != nil {
 		return false
 	}
 	for fi := r.Scope; fi != 0; {

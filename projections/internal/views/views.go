@@ -18,7 +18,7 @@ type Views struct {
 	p       *Queries
 	m       *moment
 	logTime int64
-	room    *ViewRoom
+	memory  *ViewMemory
 	Wanted  []wantedText
 	err     error
 
@@ -54,12 +54,12 @@ type wantedPlace struct {
 
 // BeginViews begins a set of views. The caller holds RLock while it asks for views, and then calls
 // End once.
-func (p *Queries) BeginViews() *Views { return p.BeginViewsIn(&ViewRoom{}) }
+func (p *Queries) BeginViews() *Views { return p.BeginViewsIn(&ViewMemory{}) }
 
 // BeginViewsIn is BeginViews with memory that was allocated before the lock was taken. Only one
 // Views at a time may use a room.
-func (p *Queries) BeginViewsIn(room *ViewRoom) *Views {
-	return &Views{p: p, logTime: p.rules.MessageTime, room: room, Wanted: room.wanted[:0]}
+func (p *Queries) BeginViewsIn(mem *ViewMemory) *Views {
+	return &Views{p: p, logTime: p.rules.MessageTime, memory: mem, Wanted: mem.wanted[:0]}
 }
 
 // threadView allocates a view of a thread.
@@ -67,7 +67,7 @@ func (v *Views) threadView() *ThreadView {
 	if v == nil {
 		return &ThreadView{}
 	}
-	return take(&v.room.threads)
+	return take(&v.memory.threads)
 }
 
 // want lists a message to read in End. The first one begins the moment.
@@ -82,7 +82,7 @@ func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
 		w.key, w.block = v.Wanted[last].key, v.Wanted[last].block
 	} else {
 		id := v.p.rules.Blobs.Get(c.ID)
-		w.key = keys.AppendLog(v.room.key(len(id)), id, block)
+		w.key = keys.AppendLog(v.memory.key(len(id)), id, block)
 		if b, deleted, known := v.p.rules.Written.Now.Get(w.key); known && !deleted {
 			w.block = b // values in the overlay are never overwritten
 		}
@@ -92,7 +92,7 @@ func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
 
 // End reads the store. It fails as ReceiptsWalk.End does; then there is no answer.
 func (v *Views) End(ctx context.Context) error {
-	defer v.room.reuse(v)
+	defer v.memory.reuse(v)
 	if v.m == nil || v.err != nil {
 		return v.err
 	}
@@ -114,13 +114,13 @@ func (v *Views) Drop() {
 func (v *Views) fillTexts(ctx context.Context) error {
 	// Sort by log position, so that each block and message is read once. A view names one message
 	// several times in a row; the first is enough.
-	order := v.room.order[:0]
+	order := v.memory.order[:0]
 	for i := range v.Wanted {
 		if m := v.Wanted[i].message(); len(order) == 0 || order[len(order)-1].message != m {
 			order = append(order, wantedPlace{m, uint32(i)})
 		}
 	}
-	v.room.order = order
+	v.memory.order = order
 	slices.SortFunc(order, func(a, b wantedPlace) int { return cmp.Compare(a.message, b.message) })
 	var block []byte
 	var e history.Entry

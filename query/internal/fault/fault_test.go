@@ -108,12 +108,12 @@ func TestFromPeer(t *testing.T) {
 		{"gave up", t.Context(), wire(t, connect.NewError(connect.CodeDeadlineExceeded, errors.New("10 s"))), connect.CodeUnavailable, "gave up: 10 s", false},
 		{"answered", t.Context(), wire(t, ChannelNotFound("town")), connect.CodeNotFound, `channel_id "town": no such channel`, false},
 	} {
-		proof, told := FromPeer(c.ctx, "http://10.0.0.7:8080", "", c.err)
-		if connect.CodeOf(told) != c.code || proof != c.proof || !strings.Contains(told.Error(), c.text) {
-			t.Errorf("%s: %v, %v; want %v %q, %v", c.name, told, proof, c.code, c.text, c.proof)
+		proof, reported := FromPeer(c.ctx, "http://10.0.0.7:8080", "", c.err)
+		if connect.CodeOf(reported) != c.code || proof != c.proof || !strings.Contains(reported.Error(), c.text) {
+			t.Errorf("%s: %v, %v; want %v %q, %v", c.name, reported, proof, c.code, c.text, c.proof)
 		}
-		if strings.Contains(told.Error(), "10.0.0.7") {
-			t.Errorf("%s: callers see an address: %v", c.name, told)
+		if strings.Contains(reported.Error(), "10.0.0.7") {
+			t.Errorf("%s: callers see an address: %v", c.name, reported)
 		}
 	}
 }

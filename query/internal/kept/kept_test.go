@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// room is a partition in which every user is in many channels.
-func room(t *testing.T, users, channels int) *projections.Partition {
+// fixture is a partition in which every user is in many channels.
+func fixture(t *testing.T, users, channels int) *projections.Partition {
 	t.Helper()
 	id := projections.Identity{ClusterID: "test", Partitions: 1, Settings: projections.DefaultSettings()}
 	for in := range id.Topics {
@@ -53,7 +53,7 @@ func listed(t *testing.T, l *Lists, user string, p *projections.Partition) *proj
 func TestListsAreKept(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	l := New(func() time.Time { return now })
-	p := room(t, 2, 500)
+	p := fixture(t, 2, 500)
 	s := listed(t, l, "user-0000", p)
 	l.Put(0, s)
 	for _, other := range []*projections.Sweep{l.Take("user-0001", 0, true), l.Take("user-0000", 1, true)} {
@@ -91,7 +91,7 @@ func TestListsAreKept(t *testing.T) {
 func TestListsAreBounded(t *testing.T) {
 	const users = 60
 	l := New(time.Now)
-	p := room(t, users, 5_000)
+	p := fixture(t, users, 5_000)
 	for u := range users {
 		l.Put(0, listed(t, l, fmt.Sprintf("user-%04d", u), p))
 		if l.bytes > maxBytes {

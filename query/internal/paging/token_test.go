@@ -75,7 +75,7 @@ func TestPageTokenRefusals(t *testing.T) {
 		name, token, user string
 		unreadOnly        bool
 		now               time.Time
-		says              string
+		message           string
 	}{
 		{"another user", token, "bob", false, noon, "another user_id, label or archived"},
 		{"another filter", token, "ann", true, noon, "another unread_only"},
@@ -92,8 +92,8 @@ func TestPageTokenRefusals(t *testing.T) {
 			if connect.CodeOf(err) != connect.CodeInvalidArgument {
 				t.Fatalf("got %v, want invalid_argument", err)
 			}
-			if !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "start again") {
-				t.Errorf("says %q, want %q and how to go on", err, c.says)
+			if !strings.Contains(err.Error(), c.message) || !strings.Contains(err.Error(), "start again") {
+				t.Errorf("says %q, want %q and how to go on", err, c.message)
 			}
 		})
 	}

@@ -42,7 +42,7 @@ func TestAfterTakesAsOfBack(t *testing.T) {
 }
 
 func TestMalformedAfterIsRefusedByIndex(t *testing.T) {
-	for _, c := range []struct{ token, says string }{
+	for _, c := range []struct{ token, message string }{
 		{"", `want "topic/partition/offset"`},
 		{"chat.messages", `want "topic/partition/offset"`},
 		{"chat.messages/1", `want "topic/partition/offset"`},
@@ -66,8 +66,8 @@ func TestMalformedAfterIsRefusedByIndex(t *testing.T) {
 			t.Errorf("%.40q: got %v, want invalid_argument", c.token, err)
 			continue
 		}
-		if !strings.Contains(err.Error(), "after[1]") || !strings.Contains(err.Error(), c.says) || len(err.Error()) > 600 {
-			t.Errorf("%.40q: the error says %q, want after[1] and %q", c.token, err, c.says)
+		if !strings.Contains(err.Error(), "after[1]") || !strings.Contains(err.Error(), c.message) || len(err.Error()) > 600 {
+			t.Errorf("%.40q: the error says %q, want after[1] and %q", c.token, err, c.message)
 		}
 	}
 	_, err := testTopics.ParseAfter(slices.Repeat([]string{"chat.messages/1/1"}, 13), 4)

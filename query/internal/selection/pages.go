@@ -15,7 +15,7 @@ type Pages struct {
 	Inbox   *Selection // of channels; nil: not requested
 	Threads *Selection // nil: only their part of the totals is requested
 	Tally   totals.Tally
-	Room    projections.ViewRoom
+	Memory  projections.ViewMemory
 }
 
 // Reserve allocates memory for the pages before the lock is taken. For a user with little data it
@@ -32,7 +32,7 @@ func (p *Pages) Reserve(list *projections.Sweep) {
 	if p.Threads != nil {
 		m = p.Threads.reserve()
 	}
-	p.Room.Reserve(n, m)
+	p.Memory.Reserve(n, m)
 }
 
 // Choose counts the entries of a list, and selects those for the pages.

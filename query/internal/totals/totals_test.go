@@ -35,8 +35,8 @@ func TestTotalsOfAnotherOwner(t *testing.T) {
 		Unread: 1, Mentions: 2, Channels: 3, ThreadUnread: 4, ThreadMentions: 5, UnreadThreads: 6, Badge: 7, Flagged: 8,
 		ArchivedChannels: 9, ArchivedMentions: 10,
 	}}
-	var told Sums
-	if told.AddTotals(all.Totals()); told != all {
-		t.Errorf("%+v, want %+v", told, all)
+	var reported Sums
+	if reported.AddTotals(all.Totals()); reported != all {
+		t.Errorf("%+v, want %+v", reported, all)
 	}
 }

@@ -112,10 +112,10 @@ func (c *Bridge) Run(a *verbs.App) error {
 	if c.Debezium != "" {
 		return nil
 	}
-	held, err := source.HeldBy(context.WithoutCancel(a.Ctx), c.Source, c.Slot)
+	retained, err := source.RetainedBy(context.WithoutCancel(a.Ctx), c.Source, c.Slot)
 	if err != nil {
 		return nil // the error may come from the database connection that the stop closed
 	}
-	log.Info("the bridge has stopped; its slot stays, and the database keeps its log", "slot", held.String())
+	log.Info("the bridge has stopped; its slot stays, and the database keeps its log", "slot", retained.String())
 	return nil
 }

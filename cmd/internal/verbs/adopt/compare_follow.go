@@ -97,7 +97,7 @@ func (c *Compare) follow(a *verbs.App, mapping product.Mapping, sample int) erro
 			log.Warn("a comparison failed", "error", err)
 		} else {
 			before = now
-			log.Info("compared", said(res)...)
+			log.Info("compared", resultFields(res)...)
 		}
 		select {
 		case <-a.Ctx.Done():
@@ -107,8 +107,8 @@ func (c *Compare) follow(a *verbs.App, mapping product.Mapping, sample int) erro
 	}
 }
 
-// said is the result of a round, for the log.
-func said(res *compare.Result) (fields []any) {
+// resultFields returns the result of a round as log attributes.
+func resultFields(res *compare.Result) (fields []any) {
 	fields = append(fields, slog.Int("numbers", res.Pairs), slog.Int("users", res.Users))
 	for _, b := range compare.Buckets {
 		fields = append(fields, slog.Int(string(b), res.Buckets[b]))

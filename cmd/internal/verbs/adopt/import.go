@@ -123,11 +123,11 @@ func (c *Import) Run(a *verbs.App) error {
 		return c.slotLeft(a, conf, slot, err)
 	}
 	if slot != nil {
-		held, err := source.HeldBy(a.Ctx, c.Source, c.Slot)
+		retained, err := source.RetainedBy(a.Ctx, c.Source, c.Slot)
 		if err != nil {
 			return err
 		}
-		sum.Held = held.String()
+		sum.Retained = retained.String()
 	}
 	if c.JSON {
 		return term.PrintJSON(a.Stdout, sum)
@@ -180,8 +180,8 @@ func printImport(a *verbs.App, s *importer.Summary) error {
 	if s.Before > 0 {
 		f.Add("of these", term.Plural(s.Before, "event")+" by an earlier call")
 	}
-	if s.Held != "" {
-		f.Add("slot", s.Held)
+	if s.Retained != "" {
+		f.Add("slot", s.Retained)
 	}
 	f.Add("took", fmt.Sprintf("%.1f s", s.Seconds))
 	if err := f.Print(); err != nil {

@@ -32,7 +32,7 @@ func (c *Import) makeSlot(a *verbs.App, conf importer.Config) (*source.Slot, err
 	if err := source.CheckPublications(a.Ctx, c.Source, c.Slot, tables); err != nil {
 		return nil, err
 	}
-	_, err = source.HeldBy(a.Ctx, c.Source, c.Slot)
+	_, err = source.RetainedBy(a.Ctx, c.Source, c.Slot)
 	switch {
 	case errors.Is(err, source.ErrNoSlot):
 		if err := importer.Claim(a.Ctx, conf); err != nil {
@@ -75,16 +75,16 @@ func (c *Import) dropSlot(a *verbs.App) error {
 	if _, err := c.address(a); err != nil {
 		return err
 	}
-	held, err := source.HeldBy(a.Ctx, c.Source, c.Slot)
+	retained, err := source.RetainedBy(a.Ctx, c.Source, c.Slot)
 	if err != nil {
 		return fmt.Errorf("--slot %s: %w", c.Slot, err)
 	}
-	if err := c.Confirm(a, fmt.Sprintf("removes the replication slot of the database: %v, and no bridge can continue from it", held)); err != nil {
+	if err := c.Confirm(a, fmt.Sprintf("removes the replication slot of the database: %v, and no bridge can continue from it", retained)); err != nil {
 		return err
 	}
 	if err := source.DropSlot(a.Ctx, c.Source, c.Slot); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "%v; the slot is removed\n", held)
+	fmt.Fprintf(a.Stdout, "%v; the slot is removed\n", retained)
 	return nil
 }

@@ -25,7 +25,7 @@ func TestContextsFromBeginningToEnd(t *testing.T) {
 		err := cmd.Run(&verbs.App{Stdout: &out})
 		return out.String(), err
 	}
-	says := func(want string, cmd interface{ Run(*verbs.App) error }) string {
+	expect := func(want string, cmd interface{ Run(*verbs.App) error }) string {
 		t.Helper()
 		out, err := run(cmd)
 		if err != nil || !strings.Contains(out, want) {
@@ -40,23 +40,23 @@ func TestContextsFromBeginningToEnd(t *testing.T) {
 		}
 	}
 
-	says("no contexts; `tidemark context add", &listCmd{})
+	expect("no contexts; `tidemark context add", &listCmd{})
 	refused("tidemark context add prod", &useCmd{Context: "prod"})
-	says("`tidemark context use prod` makes it the one in use", &addCmd{Name: "prod", Addr: "https://prod:8443", TokenFile: "prod.token"})
-	says("it is in use", &addCmd{Name: "dev", Addr: "http://dev:8080", Use: true})
+	expect("`tidemark context use prod` makes it the one in use", &addCmd{Name: "prod", Addr: "https://prod:8443", TokenFile: "prod.token"})
+	expect("it is in use", &addCmd{Name: "dev", Addr: "http://dev:8080", Use: true})
 	refused("already", &addCmd{Name: "dev", Addr: "http://other:8080"})
 	refused("not a name", &addCmd{Name: "two words", Addr: "http://other:8080"})
-	says("the context prod is in use: https://prod:8443", &useCmd{Context: "prod"})
+	expect("the context prod is in use: https://prod:8443", &useCmd{Context: "prod"})
 	refused("nearest", &removeCmd{Context: "prd"})
 
-	list := says("*  prod", &listCmd{})
+	list := expect("*  prod", &listCmd{})
 	if !strings.Contains(list, "http://dev:8080") || strings.Index(list, "dev") > strings.Index(list, "prod") || strings.Contains(list, "secret") {
 		t.Errorf("the list is\n%s", list)
 	}
 	listing := &listCmd{}
 	listing.JSON = true
 	var got []info
-	for d := json.NewDecoder(strings.NewReader(says("prod", listing))); d.More(); {
+	for d := json.NewDecoder(strings.NewReader(expect("prod", listing))); d.More(); {
 		var x info
 		if err := d.Decode(&x); err != nil {
 			t.Fatal(err)
@@ -72,13 +72,13 @@ func TestContextsFromBeginningToEnd(t *testing.T) {
 		t.Errorf("as JSON: %+v, want %+v", got, want)
 	}
 
-	says("; no context is in use", &removeCmd{Context: "prod"})
+	expect("; no context is in use", &removeCmd{Context: "prod"})
 	if _, err := os.Stat("prod.token"); err != nil {
 		t.Errorf("the token's file is gone with the context: %v", err)
 	}
-	says("the context dev is in use", &useCmd{Context: "dev"})
-	says("no context is in use", &useCmd{None: true})
-	if list := says("dev", &listCmd{}); strings.Contains(list, "*") {
+	expect("the context dev is in use", &useCmd{Context: "dev"})
+	expect("no context is in use", &useCmd{None: true})
+	if list := expect("dev", &listCmd{}); strings.Contains(list, "*") {
 		t.Errorf("no context is in use, and the list is\n%s", list)
 	}
 }

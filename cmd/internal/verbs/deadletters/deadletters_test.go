@@ -176,8 +176,8 @@ func TestReplay(t *testing.T) {
 	if n.Read != 3 || n.Replayed != 1 || n.Bad != 2 || n.Reasons["wrong_key"].Written != 1 || n.Reasons["undecodable"].LeftOut != 2 || ends() != 1 {
 		t.Errorf("%+v, %d records", n, ends())
 	}
-	if said := o.stderr.String(); strings.Count(said, "left out ") != 2 || !strings.Contains(said, `"elsewhere"`) {
-		t.Errorf("stderr is %q", said)
+	if message := o.stderr.String(); strings.Count(message, "left out ") != 2 || !strings.Contains(message, `"elsewhere"`) {
+		t.Errorf("stderr is %q", message)
 	}
 	if n := run(replayCmd{Force: true, letterFlags: letterFlags{At: []string{"0/1"}}}); n.Read != 1 || n.Replayed != 1 || ends() != 2 {
 		t.Errorf("forced: %+v, %d records", n, ends())

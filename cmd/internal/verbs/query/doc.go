@@ -8,7 +8,7 @@
 //	explain.go     the messages behind a number
 //	channel.go     one channel
 //	receipts.go    who received a message, and how far the members have read
-//	said.go        a user's and the server's settings of a channel
+//	settings.go    a user's and the server's settings of a channel
 //	watch.go       a user's numbers as they change
 //	watch_view.go  draws the watch on a terminal, or prints it as lines
 package query

@@ -50,7 +50,7 @@ func (c *unreadCmd) Run(a *verbs.App) error {
 	f.Add("first unread", term.Reference(res.FirstUnread.GetMessageId(), res.FirstUnread.GetSeq()))
 	f.Add("last read", withTime(term.Reference(res.LastRead.GetMessageId(), res.LastRead.GetSeq()), res.LastRead.GetAt()))
 	f.Add("latest", latestLine(res.Latest))
-	addSaid(f, res)
+	addSettings(f, res)
 	f.Add("read epoch", res.ReadEpoch)
 	f.Add("as of", strings.Join(res.AsOf, " "))
 	return f.Print()

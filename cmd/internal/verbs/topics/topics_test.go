@@ -119,7 +119,7 @@ func TestProducersWithAnotherPartitioner(t *testing.T) {
 	if s.Topic != events.TopicMessages || s.Looked != 100 || s.Wrong != wrong || s.Example == "" || s.LooksLike == "" || s.Do == "" {
 		t.Errorf("%+v, want %d of 100", s, wrong)
 	}
-	if said := s.String(); !strings.HasPrefix(said, fmt.Sprintf("chat.messages: %d of the newest 100 records", wrong)) || !strings.Contains(said, s.Do) {
-		t.Errorf("the sentence is %q", said)
+	if message := s.String(); !strings.HasPrefix(message, fmt.Sprintf("chat.messages: %d of the newest 100 records", wrong)) || !strings.Contains(message, s.Do) {
+		t.Errorf("the sentence is %q", message)
 	}
 }

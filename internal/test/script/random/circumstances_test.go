@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script"
 )
 
-// said is one use of a part in a case, and its user.
-type said struct {
+// partUse is one use of a part in a case, with its users.
+type partUse struct {
 	part    Part
 	channel string
 	users   []string
@@ -21,23 +21,23 @@ type said struct {
 // lapse is how long an event waits, in milliseconds (DESIGN §4.3).
 const lapse = 7 * day
 
-// saidIn lists the uses of parts in a case.
-func saidIn(c *Case) (all []said) {
+// partUses lists the uses of parts in a case.
+func partUses(c *Case) (all []partUse) {
 	for _, r := range c.Log[events.Messages] {
 		e, channel := r.Message, string(r.Message.ChannelID)
 		if len(e.HiddenFrom) > 0 {
-			all = append(all, said{part: HiddenFrom, channel: channel, users: texts(e.HiddenFrom)})
+			all = append(all, partUse{part: HiddenFrom, channel: channel, users: texts(e.HiddenFrom)})
 		}
 		if e.MarksRead != events.NotStated {
-			all = append(all, said{part: MarksRead, channel: channel, users: []string{string(e.SenderID)}})
+			all = append(all, partUse{part: MarksRead, channel: channel, users: []string{string(e.SenderID)}})
 		}
 		if e.Kind == events.KindChannelUpdated {
-			all = append(all, said{part: Updated, channel: channel, users: membersEver(c, channel)})
+			all = append(all, partUse{part: Updated, channel: channel, users: membersEver(c, channel)})
 		}
 	}
 	for _, r := range c.Log[events.Reads] {
 		e := r.Read
-		of := said{channel: string(e.ChannelID), users: []string{string(e.UserID)}, until: max(e.OccurredAt, r.Timestamp) + lapse}
+		of := partUse{channel: string(e.ChannelID), users: []string{string(e.UserID)}, until: max(e.OccurredAt, r.Timestamp) + lapse}
 		for part, kinds := range kindsOf {
 			if _, is := kinds[e.Kind]; is && e.Kind != events.KindChannelMuted {
 				of.part = part
@@ -69,10 +69,10 @@ func membersEver(c *Case, channel string) (users []string) {
 }
 
 // circumstances are the situations of a channel, or of a user in it, in which a part is used.
-var circumstances = map[string]func(c *Case, s *said) bool{
-	"in a small channel": func(c *Case, s *said) bool { return mostMembers(c, s.channel) <= int(c.Settings.FanoutLimit) },
-	"in a large channel": func(c *Case, s *said) bool { return mostMembers(c, s.channel) > int(c.Settings.FanoutLimit) },
-	"by one who leaves and comes back": func(c *Case, s *said) bool {
+var circumstances = map[string]func(c *Case, s *partUse) bool{
+	"in a small channel": func(c *Case, s *partUse) bool { return mostMembers(c, s.channel) <= int(c.Settings.FanoutLimit) },
+	"in a large channel": func(c *Case, s *partUse) bool { return mostMembers(c, s.channel) > int(c.Settings.FanoutLimit) },
+	"by one who leaves and comes back": func(c *Case, s *partUse) bool {
 		left := false
 		return inTimeline(c, s.channel, func(r *script.Record) bool {
 			e := r.Message
@@ -81,7 +81,7 @@ var circumstances = map[string]func(c *Case, s *said) bool{
 			return left && named && e.Kind == events.KindMembersJoined
 		})
 	},
-	"by one who is erased": func(c *Case, s *said) bool {
+	"by one who is erased": func(c *Case, s *partUse) bool {
 		return slices.ContainsFunc(c.Log[events.Reads], func(r script.Record) bool {
 			return r.Read.Kind == events.KindUserErased && string(r.Read.ChannelID) == s.channel && slices.Contains(s.users, string(r.Read.UserID))
 		})
@@ -89,15 +89,15 @@ var circumstances = map[string]func(c *Case, s *said) bool{
 	"in a channel that is purged":  hasKind(events.KindMessagesPurged),
 	"in a channel that is seeded":  hasKind(events.KindMessagesSeeded),
 	"in a channel that is deleted": hasKind(events.KindChannelDeleted),
-	"and a message is posted after it lapses": func(c *Case, s *said) bool {
+	"and a message is posted after it lapses": func(c *Case, s *partUse) bool {
 		return inTimeline(c, s.channel, func(r *script.Record) bool {
 			return r.Message.Kind == events.KindMessagePosted && s.until > 0 && r.Message.OccurredAt > s.until
 		})
 	},
 }
 
-func hasKind(k events.Kind) func(c *Case, s *said) bool {
-	return func(c *Case, s *said) bool {
+func hasKind(k events.Kind) func(c *Case, s *partUse) bool {
+	return func(c *Case, s *partUse) bool {
 		return inTimeline(c, s.channel, func(r *script.Record) bool { return r.Message.Kind == k })
 	}
 }
@@ -132,7 +132,7 @@ func TestDrawsPartsInAllCircumstances(t *testing.T) {
 		g := rapid.Custom(draw)
 		for seed := range cases {
 			c, in := g.Example(seed), map[Part]map[string]bool{}
-			for _, s := range saidIn(c) {
+			for _, s := range partUses(c) {
 				if in[s.part] == nil {
 					in[s.part] = map[string]bool{}
 				}

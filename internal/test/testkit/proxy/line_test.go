@@ -42,7 +42,7 @@ func TestDelayIsOfEachByteAndNotOfTheRate(t *testing.T) {
 		l.SetDelay(3 * time.Second)
 		begun := time.Now()
 		for range 10 {
-			say(t, c, "x")
+			send(t, c, "x")
 		}
 		hear(t, c, "xxxxxxxxxx")
 		if took := time.Since(begun); took != 6*time.Second {
@@ -57,7 +57,7 @@ func TestRate(t *testing.T) {
 		l.SetRate(1000)
 		begun := time.Now()
 		sent := string(make([]byte, 10_000))
-		say(t, c, sent)
+		send(t, c, sent)
 		hear(t, c, sent)
 		// Up takes 10 s. Down runs at the same time and ends one chunk of 1,024 bytes later.
 		if took := time.Since(begun); took < 10*time.Second || took > 12*time.Second {
@@ -70,13 +70,13 @@ func TestFrozenLineLosesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, l *Line, dial func() net.Conn) {
 		c := dial()
 		l.Freeze(Down)
-		say(t, c, "question")
+		send(t, c, "question")
 		synctest.Wait()
 		if up, down := l.Passed(Up), l.Passed(Down); up != 8 || down != 0 {
 			t.Errorf("%d bytes passed up, %d down", up, down)
 		}
 		l.Freeze(Up)
-		say(t, c, "?")
+		send(t, c, "?")
 		synctest.Wait()
 		if up := l.Passed(Up); up != 8 {
 			t.Errorf("%d bytes passed up after it froze", up)
@@ -111,7 +111,7 @@ func TestDialOverACutLineFails(t *testing.T) {
 		}
 		l.Mend()
 		c = dial()
-		say(t, c, "a")
+		send(t, c, "a")
 		hear(t, c, "a")
 	})
 }

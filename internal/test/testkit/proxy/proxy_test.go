@@ -46,7 +46,7 @@ func dial(t *testing.T, addr string) net.Conn {
 	return c
 }
 
-func say(t *testing.T, c net.Conn, text string) {
+func send(t *testing.T, c net.Conn, text string) {
 	t.Helper()
 	if _, err := c.Write([]byte(text)); err != nil {
 		t.Fatal(err)
@@ -109,14 +109,14 @@ func TestBytesPassUnchanged(t *testing.T) {
 func TestBreakEndsWhatIsOpenOnly(t *testing.T) {
 	p := New(t, echo(t))
 	a := dial(t, p.Addr())
-	say(t, a, "a")
+	send(t, a, "a")
 	hear(t, a, "a")
 	if n := p.Break(); n != 1 {
 		t.Errorf("%d connections were broken", n)
 	}
 	wantEnd(t, a, "")
 	b := dial(t, p.Addr())
-	say(t, b, "b")
+	send(t, b, "b")
 	hear(t, b, "b")
 	if p.Made() != 2 || p.Open() != 1 {
 		t.Errorf("%d connections were made, %d are open", p.Made(), p.Open())
@@ -126,27 +126,27 @@ func TestBreakEndsWhatIsOpenOnly(t *testing.T) {
 func TestCutLetsNobodyIn(t *testing.T) {
 	p := New(t, echo(t))
 	a := dial(t, p.Addr())
-	say(t, a, "a")
+	send(t, a, "a")
 	hear(t, a, "a")
 	p.Cut()
 	wantEnd(t, a, "")
 	wantRefused(t, p)
 	p.Mend()
 	b := dial(t, p.Addr())
-	say(t, b, "b")
+	send(t, b, "b")
 	hear(t, b, "b")
 }
 
 func TestAbandonedClientsAreNotTold(t *testing.T) {
 	p := New(t, echo(t))
 	a := dial(t, p.Addr())
-	say(t, a, "a")
+	send(t, a, "a")
 	hear(t, a, "a")
 	if n := p.Abandon(); n != 1 {
 		t.Errorf("%d connections are half-open", n)
 	}
 	for range 100 {
-		say(t, a, "into the void") // it does not fail
+		send(t, a, "into the void") // it does not fail
 	}
 	if err := a.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestAbandonedClientsAreNotTold(t *testing.T) {
 		t.Errorf("read %d bytes, %v; want silence", n, err)
 	}
 	b := dial(t, p.Addr())
-	say(t, b, "b")
+	send(t, b, "b")
 	hear(t, b, "b")
 	p.Break()
 	if err := a.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil {
@@ -167,15 +167,15 @@ func TestAbandonedClientsAreNotTold(t *testing.T) {
 func TestCutInTheMiddleOfAnAnswer(t *testing.T) {
 	p := New(t, echo(t))
 	a, b := dial(t, p.Addr()), dial(t, p.Addr())
-	say(t, a, "one")
+	send(t, a, "one")
 	hear(t, a, "one")
 	cut := p.CutAfter(Down, 5)
-	say(t, b, "abc")
+	send(t, b, "abc")
 	hear(t, b, "abc")
-	say(t, a, "defg")
+	send(t, a, "defg")
 	wantEnd(t, a, "de") // the fifth byte from now is the last
 	<-cut
-	say(t, b, "more")
+	send(t, b, "more")
 	hear(t, b, "more")
 }
 
@@ -183,7 +183,7 @@ func TestCutBeforeTheNextByte(t *testing.T) {
 	p := New(t, echo(t))
 	a := dial(t, p.Addr())
 	cut := p.CutAfter(Up, 0)
-	say(t, a, "x")
+	send(t, a, "x")
 	<-cut
 	wantEnd(t, a, "")
 	if n := p.Passed(Up); n != 0 {
@@ -196,7 +196,7 @@ func TestMendForgetsCutsToCome(t *testing.T) {
 	a := dial(t, p.Addr())
 	p.CutAfter(Up, 2)
 	p.Mend()
-	say(t, a, "abc")
+	send(t, a, "abc")
 	hear(t, a, "abc")
 }
 
@@ -218,12 +218,12 @@ func TestNothingIsLeft(t *testing.T) {
 	p := New(t, echo(t))
 	p.Freeze()
 	for range 10 {
-		say(t, dial(t, p.Addr()), "stuck")
+		send(t, dial(t, p.Addr()), "stuck")
 	}
 	p.Mend()
 	p.SetRate(1)
 	for range 10 {
-		say(t, dial(t, p.Addr()), "slow")
+		send(t, dial(t, p.Addr()), "slow")
 	}
 	p.Close()
 	if n := p.Open(); n != 0 {

@@ -11,12 +11,12 @@ import (
 
 func TestRunGivesTheCommandServersAndReturnsItsExitCode(t *testing.T) {
 	testkit.NeedsServer(t)
-	said := filepath.Join(t.TempDir(), "said")
-	code, err := run(nil, []string{"sh", "-c", `echo "$TIDEMARK_TEST_BROKERS $TIDEMARK_TEST_REDIS" > "$0"; exit 3`, said})
+	message := filepath.Join(t.TempDir(), "said")
+	code, err := run(nil, []string{"sh", "-c", `echo "$TIDEMARK_TEST_BROKERS $TIDEMARK_TEST_REDIS" > "$0"; exit 3`, message})
 	if code != 3 || err != nil {
 		t.Errorf("run: %d, %v; want the command's 3", code, err)
 	}
-	got, err := os.ReadFile(said)
+	got, err := os.ReadFile(message)
 	if err != nil {
 		t.Fatal(err)
 	}

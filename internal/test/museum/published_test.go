@@ -12,14 +12,16 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// told has the deltas in tidemark.unread of each user in each channel and thread.
-type told struct {
+// published collects the deltas of tidemark.unread by user, channel and thread.
+type published struct {
 	mu  sync.Mutex
 	of  map[string]*events.UnreadDelta // newest, by key
 	num map[string]int                 // number of deltas, by key
 }
 
-func newTold() *told { return &told{of: map[string]*events.UnreadDelta{}, num: map[string]int{}} }
+func newPublished() *published {
+	return &published{of: map[string]*events.UnreadDelta{}, num: map[string]int{}}
+}
 
 // listen follows a topic until the test ends.
 func listen(t *testing.T, brokers []string, topic string, take func(*testing.T, *kgo.Record)) {
@@ -35,7 +37,7 @@ func listen(t *testing.T, brokers []string, topic string, take func(*testing.T, 
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-func (f *told) take(t *testing.T, r *kgo.Record) {
+func (f *published) take(t *testing.T, r *kgo.Record) {
 	var d events.UnreadDelta
 	if err := events.DecodeUnreadDelta(r.Value, &d); err != nil {
 		t.Errorf("%s/%d/%d: %v", r.Topic, r.Partition, r.Offset, err)
@@ -49,7 +51,7 @@ func (f *told) take(t *testing.T, r *kgo.Record) {
 }
 
 // about returns the newest delta of a key and the number of its deltas.
-func (f *told) about(key string) (*events.UnreadDelta, int) {
+func (f *published) about(key string) (*events.UnreadDelta, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.of[key], f.num[key]

@@ -2,10 +2,10 @@ package views
 
 import "sync"
 
-// ViewRoom is memory for views that is allocated before the lock is taken. A goroutine that
+// ViewMemory is memory for views that is allocated before the lock is taken. A goroutine that
 // allocates under the lock may have to assist the garbage collector, and the fold would wait for
-// that. The zero ViewRoom is empty; views then allocate their own memory.
-type ViewRoom struct {
+// that. The zero ViewMemory is empty; views then allocate their own memory.
+type ViewMemory struct {
 	channels []View
 	threads  []ThreadView
 	wanted   []wantedText
@@ -20,13 +20,13 @@ const (
 	logKeyBytes   = 40
 )
 
-// viewRooms holds freed rooms: the memory for a page of 1,000 threads takes half a megabyte.
-var viewRooms = sync.Pool{New: func() any { return &ViewRoom{} }}
+// viewMemories holds freed rooms: the memory for a page of 1,000 threads takes half a megabyte.
+var viewMemories = sync.Pool{New: func() any { return &ViewMemory{} }}
 
 // Reserve allocates memory for this many views of channels and of threads.
-func (r *ViewRoom) Reserve(channels, threads int) {
+func (r *ViewMemory) Reserve(channels, threads int) {
 	if cap(r.wanted) == 0 {
-		*r = *viewRooms.Get().(*ViewRoom)
+		*r = *viewMemories.Get().(*ViewMemory)
 	}
 	if cap(r.channels)-len(r.channels) < channels {
 		r.channels = make([]View, 0, channels)
@@ -39,7 +39,7 @@ func (r *ViewRoom) Reserve(channels, threads int) {
 
 // Free makes the room available to later views. All views in it must have ended, and become
 // invalid.
-func (r *ViewRoom) Free() {
+func (r *ViewMemory) Free() {
 	if cap(r.wanted) == 0 {
 		return
 	}
@@ -47,11 +47,11 @@ func (r *ViewRoom) Free() {
 	clear(r.threads)
 	free := *r
 	free.channels, free.threads = r.channels[:0], r.threads[:0]
-	viewRooms.Put(&free)
-	*r = ViewRoom{}
+	viewMemories.Put(&free)
+	*r = ViewMemory{}
 }
 
-func (r *ViewRoom) reserveTexts(n int) {
+func (r *ViewMemory) reserveTexts(n int) {
 	if cap(r.wanted) < n {
 		r.wanted = make([]wantedText, 0, n)
 	}
@@ -61,18 +61,18 @@ func (r *ViewRoom) reserveTexts(n int) {
 }
 
 // take returns the next free element, or a new one.
-func take[T any](room *[]T) *T {
-	n := len(*room)
-	if n == cap(*room) {
+func take[T any](buffer *[]T) *T {
+	n := len(*buffer)
+	if n == cap(*buffer) {
 		return new(T)
 	}
-	*room = (*room)[:n+1]
-	return &(*room)[n]
+	*buffer = (*buffer)[:n+1]
+	return &(*buffer)[n]
 }
 
 // key returns an empty slice with capacity for a log key of a channel whose id has this many bytes,
 // or nil if the room has no more.
-func (r *ViewRoom) key(id int) []byte {
+func (r *ViewMemory) key(id int) []byte {
 	from, to := len(r.keys), len(r.keys)+1+id+1+4
 	if to > cap(r.keys) {
 		return nil
@@ -82,7 +82,7 @@ func (r *ViewRoom) key(id int) []byte {
 }
 
 // reuse takes back the memory of views that have ended.
-func (r *ViewRoom) reuse(v *Views) {
+func (r *ViewMemory) reuse(v *Views) {
 	clear(v.Wanted)
 	r.wanted, r.keys = v.Wanted[:0], r.keys[:0]
 }

@@ -5,11 +5,11 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// saidStory has all of DESIGN §4.7. The stories before it are of builds that knew none of it.
-const saidStory = "story-said.txt"
+// settingsStory has all of DESIGN §4.7. The stories before it are of builds that knew none of it.
+const settingsStory = "story-said.txt"
 
-// saidAnswer is what a pair has of it.
-type saidAnswer struct {
+// settingsAnswer is what a pair has of it.
+type settingsAnswer struct {
 	User, Channel        string
 	Level, LevelAfter    events.Level
 	Until                int64
@@ -24,10 +24,10 @@ type saidAnswer struct {
 	Ask                  bool
 }
 
-func (a *answers) said(p *projections.Partition, user, channel string) {
+func (a *answers) settings(p *projections.Partition, user, channel string) {
 	v, _ := p.View(user, channel)
 	x, _ := p.Explain(user, channel)
-	a.Said = append(a.Said, saidAnswer{
+	a.Said = append(a.Said, settingsAnswer{
 		User: user, Channel: channel, Level: v.Level, LevelAfter: v.LevelAfter, Until: v.Until, IgnoreAll: v.IgnoreAll, Flagged: v.Flagged,
 		Filed: v.Filed.Is, Keep: v.Filed.Keep, FiledPos: v.Filed.Pos, StillFiled: v.StillFiled, Archived: v.Archived,
 		Line: ref{ID: v.LineKnown.MessageID, Seq: v.LineKnown.Seq}, Labels: v.Labels, OfChannel: v.ChannelLabels,

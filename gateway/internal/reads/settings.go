@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 )
 
-// fillSaid is Fill for a user's settings of a channel.
-func fillSaid(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) error {
+// fillSettings is Fill for a user's settings of a channel.
+func fillSettings(ev *eventsv1.ReadEvent, c *frames.Command, most int, head uint32) error {
 	switch c.Type {
 	case "channel.notify":
 		return fillLevel(ev, c)

@@ -11,12 +11,12 @@ import (
 
 // TestMarkers: a line and labels come back as they were; there is no record of none.
 func TestMarkers(t *testing.T) {
-	for _, want := range []state.Said{
+	for _, want := range []state.UserSettings{
 		{Line: state.Line{ID: "m1"}}, {Line: state.Line{Seq: 1 << 31}}, {Labels: []string{"home", "work"}},
 		{Line: state.Line{ID: "m1", Seq: 7}, Labels: []string{""}},
 	} {
 		b := AppendMarkers(nil, &want)
-		var got state.Said
+		var got state.UserSettings
 		r := wire.Reader{B: b}
 		if ReadMarkers(&r, &got); r.Done() != nil || !got.Equal(&want) {
 			t.Errorf("got %+v, %v; want %+v", got, r.Err, want)
@@ -28,7 +28,7 @@ func TestMarkers(t *testing.T) {
 			}
 		}
 	}
-	for _, none := range []*state.Said{nil, {}, {IgnoreAll: true, Until: 5}} {
+	for _, none := range []*state.UserSettings{nil, {}, {IgnoreAll: true, Until: 5}} {
 		if b := AppendMarkers(nil, none); len(b) != 0 {
 			t.Errorf("%+v: a record of no line and no labels: %x", none, b)
 		}

@@ -11,30 +11,30 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// ask is one query to Redis about its values, with the group of deltas that needs the answer.
-type ask struct {
+// lookup is one query to Redis about its values, with the group of deltas that needs the answer.
+type lookup struct {
 	group *group // nil: the query is about channels
-	of    asked
+	of    lookupHash
 	n     int // number of values
 }
 
-// asked selects a hash of a user to query. A value is looked up in its own hash and then among the
-// removals.
-type asked uint8
+// lookupHash selects a hash of a user to query. A value is looked up in its own hash and then among
+// the removals.
+type lookupHash uint8
 
 const (
-	ofInbox asked = iota
+	ofInbox lookupHash = iota
 	ofThreads
 	ofGone
 )
 
 // prefix returns the prefix of the hash's key.
-func (a asked) prefix() string {
+func (a lookupHash) prefix() string {
 	return [...]string{prefixInbox, prefixInboxThreads, prefixInboxGone}[a]
 }
 
 // about reports whether the hash can have d.
-func (a asked) about(d *delta) bool {
+func (a lookupHash) about(d *delta) bool {
 	return d.asked && (a == ofGone || d.thread() == (a == ofThreads))
 }
 
@@ -50,14 +50,14 @@ func (c *chunk) reads() [][]any {
 	for _, p := range c.parts {
 		out.Str(p.String())
 	}
-	c.asks = c.asks[:0]
+	c.lookups = c.lookups[:0]
 	for i := range c.groups {
 		g := &c.groups[i]
 		if !g.asked {
 			continue
 		}
 		for of := ofInbox; of <= ofGone; of++ {
-			a := ask{group: g, of: of}
+			a := lookup{group: g, of: of}
 			for _, n := range g.deltas {
 				d := &c.batch.deltas[n]
 				if !of.about(d) {
@@ -70,7 +70,7 @@ func (c *chunk) reads() [][]any {
 				out.field(d)
 			}
 			if a.n > 0 {
-				c.asks = append(c.asks, a)
+				c.lookups = append(c.lookups, a)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func (c *chunk) reads() [][]any {
 		if first {
 			first = false
 			out.Command("mget")
-			c.asks = append(c.asks, ask{})
+			c.lookups = append(c.lookups, lookup{})
 		}
 		if c.format.Packed {
 			out.key(prefixChannelLatest, r.ChannelID)
@@ -106,7 +106,7 @@ func (c *chunk) take(answers []*redis.Cmd) error {
 			c.skip(p)
 		}
 	}
-	for i, a := range c.asks {
+	for i, a := range c.lookups {
 		answer := answers[2+i]
 		if a.group == nil {
 			err = c.takeChannels(answer)
@@ -137,7 +137,7 @@ func (c *chunk) skip(p *part) {
 	}
 }
 
-func (c *chunk) takeGroup(answer *redis.Cmd, a ask) error {
+func (c *chunk) takeGroup(answer *redis.Cmd, a lookup) error {
 	values, err := slice(answer, a.n)
 	if err != nil {
 		return fmt.Errorf("values of user %q in Redis: %w", a.group.user.id, err)

@@ -13,15 +13,15 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script/random"
 )
 
-// Said makes events and fields of some parts of DESIGN §4.7.
-type Said struct {
+// Parts makes events and fields of some parts of DESIGN §4.7.
+type Parts struct {
 	parts  []random.Part
 	bodies []random.Part // the parts that have their own events
 }
 
-// NewSaid returns a Said of parts.
-func NewSaid(parts []random.Part) Said {
-	s := Said{parts: parts}
+// NewParts returns the Parts for these parts.
+func NewParts(parts []random.Part) Parts {
+	s := Parts{parts: parts}
 	for _, p := range parts {
 		if p != random.HiddenFrom && p != random.MarksRead && p != random.WithThreads {
 			s.bodies = append(s.bodies, p)
@@ -31,14 +31,14 @@ func NewSaid(parts []random.Part) Said {
 }
 
 // Nothing reports whether it has no parts.
-func (s Said) Nothing() bool { return len(s.parts) == 0 }
+func (s Parts) Nothing() bool { return len(s.parts) == 0 }
 
-func (s Said) has(p random.Part) bool { return slices.Contains(s.parts, p) }
+func (s Parts) has(p random.Part) bool { return slices.Contains(s.parts, p) }
 
 // Body returns the body of an event about a channel with this many messages, the first of which is
 // m0. It returns nil if no part has its own events. A ChannelUpdated belongs to chat.messages, all
 // others to chat.reads.
-func (s Said) Body(r *rand.Rand, posted int, now time.Time) proto.Message {
+func (s Parts) Body(r *rand.Rand, posted int, now time.Time) proto.Message {
 	if len(s.bodies) == 0 {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (s Said) Body(r *rand.Rand, posted int, now time.Time) proto.Message {
 }
 
 // Post adds hidden_from and marks_read to a post.
-func (s Said) Post(r *rand.Rand, e *eventsv1.MessagePosted, user string) {
+func (s Parts) Post(r *rand.Rand, e *eventsv1.MessagePosted, user string) {
 	if s.has(random.HiddenFrom) && r.IntN(8) == 0 {
 		e.HiddenFrom = []string{user} // sometimes its sender
 	}
@@ -105,7 +105,7 @@ func (s Said) Post(r *rand.Rand, e *eventsv1.MessagePosted, user string) {
 }
 
 // Read adds with_threads to a read of a channel.
-func (s Said) Read(r *rand.Rand, e *eventsv1.ReadUpTo) {
+func (s Parts) Read(r *rand.Rand, e *eventsv1.ReadUpTo) {
 	if s.has(random.WithThreads) && r.IntN(4) == 0 && e.ThreadId == "" {
 		e.WithThreads = true
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// said has a user's settings of a channel (DESIGN §4.7). The last event of each kind holds.
-type said struct {
+// settings has a user's settings of a channel (DESIGN §4.7). The last event of each kind holds.
+type settings struct {
 	lasting   events.Level // without an until
 	timed     events.Level // with one
 	until     int64        // 0: none
@@ -22,10 +22,10 @@ type said struct {
 	labels    []string // sorted
 }
 
-// saidBy replays a user's settings of a channel in order, over the finished timeline. flagged and
-// filed decide whether the timeline has ended a flag or a filing.
-func (m *Model) saidBy(user, channelID string) *said {
-	s := &said{hidden: map[uint32]bool{}}
+// settingsOf replays a user's settings of a channel in order, over the finished timeline. flagged
+// and filed decide whether the timeline has ended a flag or a filing.
+func (m *Model) settingsOf(user, channelID string) *settings {
+	s := &settings{hidden: map[uint32]bool{}}
 	r := &reader{timeline: m.timeline(), channel: m.timeline().channels[channelID]}
 	for i := range m.reads {
 		rec := &m.reads[i]
@@ -35,7 +35,7 @@ func (m *Model) saidBy(user, channelID string) *said {
 		}
 		switch e.Kind {
 		case events.KindUserErased:
-			*s = said{hidden: map[uint32]bool{}}
+			*s = settings{hidden: map[uint32]bool{}}
 			r.channelMarks = 0
 		case events.KindChannelMuted:
 			s.lasting, s.until = events.LevelAll, 0
@@ -78,7 +78,7 @@ func (m *Model) saidBy(user, channelID string) *said {
 }
 
 // notify sets a level. One without until ends one with until; one with until hides it until then.
-func (s *said) notify(e *events.Read) {
+func (s *settings) notify(e *events.Read) {
 	if e.Until != 0 {
 		s.timed, s.until = e.Level, e.Until
 	} else {
@@ -88,7 +88,7 @@ func (s *said) notify(e *events.Read) {
 }
 
 // level returns the level as it was set, whether until has passed or not.
-func (s *said) level() events.Level {
+func (s *settings) level() events.Level {
 	if s.until != 0 {
 		return s.timed
 	}
@@ -96,10 +96,10 @@ func (s *said) level() events.Level {
 }
 
 // hides reports whether the user hid a message.
-func (s *said) hides(seq uint32) bool { return seq <= s.hiddenTo || s.hidden[seq] }
+func (s *settings) hides(seq uint32) bool { return seq <= s.hiddenTo || s.hidden[seq] }
 
 // mentions reports whether a message is a mention for the user, by name or of all.
-func (s *said) mentions(p *post, user string) bool {
+func (s *settings) mentions(p *post, user string) bool {
 	return p.mentionsUser(user) || (p.all && !s.ignoreAll)
 }
 
@@ -115,14 +115,14 @@ func (rec *readRecord) later(p *post) bool {
 // flagged reports whether the user's flag is still set. A later post of their own that reads the
 // channel removes it.
 func (p *pair) flagged() bool {
-	return p.said.flag != nil && !slices.ContainsFunc(p.own, p.said.flag.later)
+	return p.settings.flag != nil && !slices.ContainsFunc(p.own, p.settings.flag.later)
 }
 
 // filed returns whether the user filed the channel, and up to which position of its head it stays
 // filed. A later counted message of others that exists for the user ends the filing, even if it is
 // deleted afterwards.
 func (p *pair) filed() events.Filed {
-	rec := p.said.filed
+	rec := p.settings.filed
 	if rec == nil {
 		return events.Filed{}
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Said is the part of a view besides the counts, which few views have. It is comparable, and not
+// Details is the part of a view besides the counts, which few views have. It is comparable, and not
 // shared between views that differ.
-type Said struct {
+type Details struct {
 	Until        int64        // Unix milliseconds: LevelAfter applies from then on; 0: the level is permanent
 	LevelAfter   events.Level // only with Until
 	IgnoreAll    bool         // mentions of everybody do not count for this user
@@ -27,27 +27,27 @@ type Said struct {
 }
 
 // keep returns s, or nil if it has no content.
-func (s *Said) keep() *Said {
-	if *s == (Said{}) {
+func (s *Details) keep() *Details {
+	if *s == (Details{}) {
 		return nil
 	}
 	return s
 }
 
-func saidOfDelta(d *events.UnreadDelta) *Said {
+func detailsOfDelta(d *events.UnreadDelta) *Details {
 	if d.Until == 0 && !d.IgnoreAll && !d.Flagged && !d.Filed.Is && len(d.Labels) == 0 &&
 		len(d.Line.MessageID) == 0 && d.Line.Seq == 0 && d.FirstMention.Seq == 0 {
 		return nil
 	}
 	own := Join(d.Labels)
-	return (&Said{
+	return (&Details{
 		Until: d.Until, LevelAfter: d.LevelAfter, IgnoreAll: d.IgnoreAll, Flagged: d.Flagged, Filed: d.Filed, HasPos: d.Filed.Is,
 		FirstMention: refOf(&d.FirstMention), Line: refOf(&d.Line), OwnLabels: own, Labels: own,
 	}).keep()
 }
 
-func saidOfAnswer(c *queryv1.ChannelUnread) *Said {
-	s := Said{IgnoreAll: c.IgnoreMentionAll, Flagged: c.Flagged, OwnLabels: Join(c.OwnLabels), Labels: Join(c.Labels)}
+func detailsOfAnswer(c *queryv1.ChannelUnread) *Details {
+	s := Details{IgnoreAll: c.IgnoreMentionAll, Flagged: c.Flagged, OwnLabels: Join(c.OwnLabels), Labels: Join(c.Labels)}
 	if c.Until != nil {
 		s.Until, s.LevelAfter = c.Until.AsTime().UnixMilli(), events.Level(c.LevelAfter) //nolint:gosec // there are three levels
 	}
@@ -72,32 +72,32 @@ func levelOf(c *queryv1.ChannelUnread) events.Level {
 }
 
 // Flagged reports whether the user marked the channel as to be seen.
-func (v *View) Flagged() bool { return v.Said != nil && v.Said.Flagged }
+func (v *View) Flagged() bool { return v.Details != nil && v.Details.Flagged }
 
 // Filed returns the user's filing of the channel.
 func (v *View) Filed() events.Filed {
-	if v.Said == nil {
+	if v.Details == nil {
 		return events.Filed{}
 	}
-	return v.Said.Filed
+	return v.Details.Filed
 }
 
 // Until returns when the level changes, in Unix milliseconds; 0: it does not.
 func (v *View) Until() int64 {
-	if v.Said == nil {
+	if v.Details == nil {
 		return 0
 	}
-	return v.Said.Until
+	return v.Details.Until
 }
 
-// Change changes the Said of v. Views that share it keep theirs.
-func (v *View) Change(change func(*Said)) {
-	var s Said
-	if v.Said != nil {
-		s = *v.Said
+// Change changes the details of v. Views that share them keep theirs.
+func (v *View) Change(change func(*Details)) {
+	var s Details
+	if v.Details != nil {
+		s = *v.Details
 	}
 	change(&s)
-	v.Said = s.keep()
+	v.Details = s.keep()
 }
 
 // Judge sets the level to that of a time, in Unix milliseconds.
@@ -106,13 +106,13 @@ func (v *View) Judge(now int64) {
 	if until == 0 {
 		return
 	}
-	if is := (events.Levels{Level: v.Level, Until: until, After: v.Said.LevelAfter}).At(now); is.Until == 0 {
+	if is := (events.Levels{Level: v.Level, Until: until, After: v.Details.LevelAfter}).At(now); is.Until == 0 {
 		v.Level = is.Level
-		v.Change(func(s *Said) { s.Until, s.LevelAfter = 0, events.LevelAll })
+		v.Change(func(s *Details) { s.Until, s.LevelAfter = 0, events.LevelAll })
 	}
 }
 
-// Join encodes labels as Said stores them: ascending, without repetitions.
+// Join encodes labels as Details stores them: ascending, without repetitions.
 func Join[S []byte | string](lists ...[]S) string {
 	n := 0
 	for _, l := range lists {
@@ -139,12 +139,12 @@ func Split(joined string) []string {
 	return strings.Split(joined[:len(joined)-1], "\x00")
 }
 
-// appendSaid appends Level, Archived and Said. It leaves out ALL and false.
-func (v *View) appendSaid(b []byte) []byte {
+// appendDetails appends Level, Archived and Details. It leaves out ALL and false.
+func (v *View) appendDetails(b []byte) []byte {
 	if v.Level != events.LevelAll && v.Thread == "" {
 		b = frames.Text(b, "level", eventsv1.NotifySet_Level_name[int32(v.Level)])
 	}
-	s := v.Said
+	s := v.Details
 	if s != nil {
 		if s.Until > 0 {
 			b = frames.Instant(b, "until", s.Until)

@@ -13,7 +13,7 @@ import (
 // notifySet folds the level of a channel in the user's badge. A level without an until also ends
 // one with an until.
 func (p *Fold) notifySet(ref uint32, r *state.Row, level events.Level, until int64, ignoreAll events.Choice, instance []byte) state.Outcome {
-	was := p.SaidOf(r)
+	was := p.SettingsOf(r)
 	is := was
 	if until != 0 {
 		is.Timed, is.Until = level, until
@@ -21,7 +21,7 @@ func (p *Fold) notifySet(ref uint32, r *state.Row, level events.Level, until int
 		is.Lasting, is.Timed, is.Until = level, events.LevelAll, 0
 	}
 	is.IgnoreAll = ignoreAll.Or(was.IgnoreAll)
-	out := p.say(ref, r, &was, is, instance)
+	out := p.replaceSettings(ref, r, &was, is, instance)
 	if is.IgnoreAll != was.IgnoreAll {
 		p.followsChanged(r)
 	}
@@ -38,26 +38,26 @@ func levelOf(muted bool) events.Level {
 
 // lineSet folds a line. It is stored as the event states it, and waits for no message.
 func (p *Fold) lineSet(ref uint32, r *state.Row, m *events.Read) state.Outcome {
-	was := p.SaidOf(r)
+	was := p.SettingsOf(r)
 	is := was
 	is.Line = state.Line{ID: string(m.MessageID), Seq: m.Seq}
-	return p.say(ref, r, &was, is, m.InstanceID)
+	return p.replaceSettings(ref, r, &was, is, m.InstanceID)
 }
 
 // labelsSet folds the user's own labels, which are a set.
 func (p *Fold) labelsSet(ref uint32, r *state.Row, m *events.Read) state.Outcome {
-	was := p.SaidOf(r)
+	was := p.SettingsOf(r)
 	is := was
 	is.Labels = labelsOf(m.IDs)
-	return p.say(ref, r, &was, is, m.InstanceID)
+	return p.replaceSettings(ref, r, &was, is, m.InstanceID)
 }
 
-// say replaces a user's settings.
-func (p *Fold) say(ref uint32, r *state.Row, was *state.Said, is state.Said, instance []byte) state.Outcome {
+// replaceSettings replaces a user's settings.
+func (p *Fold) replaceSettings(ref uint32, r *state.Row, was *state.UserSettings, is state.UserSettings, instance []byte) state.Outcome {
 	if is.Equal(was) {
 		return state.OutcomeDuplicate
 	}
-	p.SetSaid(ref, r, is)
+	p.SetSettings(ref, r, is)
 	p.readChanged(ref, instance)
 	return state.OutcomeApplied
 }
@@ -77,8 +77,8 @@ func (p *Fold) channelUpdated(ci uint32, c *state.Channel, m *events.Message) st
 	x.Labels, x.Archived = labels, m.Archived
 	if was, is := c.Flags&state.ChannelUpdated != 0, len(labels) > 0 || m.Archived; was != is {
 		c.Flags ^= state.ChannelUpdated
-		if p.SaidPairs--; is {
-			p.SaidPairs += 2
+		if p.Customized--; is {
+			p.Customized += 2
 		}
 	}
 	p.listChannel(ci, c, state.OutRecordChanged|state.OutUpdated)

@@ -38,7 +38,7 @@ func TestWhatIsSaidOfAChannel(t *testing.T) {
 	} {
 		var b bytes.Buffer
 		f := term.NewFields(&b)
-		addSaid(f, c.of)
+		addSettings(f, c.of)
 		if err := f.Print(); err != nil {
 			t.Fatal(err)
 		}

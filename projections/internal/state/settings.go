@@ -6,9 +6,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Said holds a user's settings of a channel (DESIGN §4.7). The zero Said has none. RowMuted alone
-// states whether Level is LevelNone; for most users no more is needed.
-type Said struct {
+// UserSettings holds a user's settings of a channel (DESIGN §4.7). The zero value has none.
+// RowMuted alone states whether Level is LevelNone; for most users no more is needed.
+type UserSettings struct {
 	Lasting   events.Level // the level without an until
 	Timed     events.Level // the level that applies before Until
 	IgnoreAll bool         // mentions of everybody do not count
@@ -34,29 +34,29 @@ type Line struct {
 }
 
 // Equal reports whether two settings are equal.
-func (s *Said) Equal(o *Said) bool {
+func (s *UserSettings) Equal(o *UserSettings) bool {
 	return s.Lasting == o.Lasting && s.Timed == o.Timed && s.IgnoreAll == o.IgnoreAll && s.Until == o.Until && s.Flag == o.Flag && s.Line == o.Line &&
 		s.Filed.Same(&o.Filed) && slices.Equal(s.Labels, o.Labels)
 }
 
 // Plain reports whether RowMuted alone represents the settings.
-func (s *Said) Plain() bool {
+func (s *UserSettings) Plain() bool {
 	return s.PlainRow() && s.PlainRest()
 }
 
 // PlainRow reports whether RowMuted represents all settings that a row record can hold.
-func (s *Said) PlainRow() bool { return s.PlainLevel() && !s.Flag.Is && !s.Filed.Is }
+func (s *UserSettings) PlainRow() bool { return s.PlainLevel() && !s.Flag.Is && !s.Filed.Is }
 
 // PlainLevel reports whether RowMuted alone represents the level.
-func (s *Said) PlainLevel() bool {
+func (s *UserSettings) PlainLevel() bool {
 	return s.Until == 0 && !s.IgnoreAll && s.Lasting != events.LevelMentions
 }
 
 // PlainRest reports whether no setting needs a record of its own.
-func (s *Said) PlainRest() bool { return s.Line == (Line{}) && len(s.Labels) == 0 }
+func (s *UserSettings) PlainRest() bool { return s.Line == (Line{}) && len(s.Labels) == 0 }
 
 // Level returns the level as it was set, whether or not Until has passed: it reads no clock.
-func (s *Said) Level() events.Level {
+func (s *UserSettings) Level() events.Level {
 	if s.Until != 0 {
 		return s.Timed
 	}
@@ -64,84 +64,85 @@ func (s *Said) Level() events.Level {
 }
 
 // After returns the level that applies again after Until, or LevelAll.
-func (s *Said) After() events.Level {
+func (s *UserSettings) After() events.Level {
 	if s.Until != 0 {
 		return s.Lasting
 	}
 	return events.LevelAll
 }
 
-// SaidOf returns the settings of the user of a row in a channel.
-func (p *State) SaidOf(r *Row) Said {
-	if x := p.ExtraOfPair(r); x != nil && x.Said != nil {
-		return *x.Said
+// SettingsOf returns the settings of the user of a row in a channel.
+func (p *State) SettingsOf(r *Row) UserSettings {
+	if x := p.ExtraOfPair(r); x != nil && x.Settings != nil {
+		return *x.Settings
 	}
 	if r.Flags&RowMuted != 0 {
-		return Said{Lasting: events.LevelNone}
+		return UserSettings{Lasting: events.LevelNone}
 	}
-	return Said{}
+	return UserSettings{}
 }
 
-// ExtraSaid returns the settings of the user of a row beyond RowMuted, or nil.
-func (p *State) ExtraSaid(r *Row) *Said {
+// ExtraSettings returns the settings of the user of a row beyond RowMuted, or nil.
+func (p *State) ExtraSettings(r *Row) *UserSettings {
 	if x := p.ExtraOfPair(r); x != nil {
-		return x.Said
+		return x.Settings
 	}
 	return nil
 }
 
-// SetSaid replaces the settings of the user of a row in a channel. Settings that RowMuted
+// SetSettings replaces the settings of the user of a row in a channel. Settings that RowMuted
 // represents take no further memory.
-func (p *State) SetSaid(ref uint32, r *Row, s Said) {
+func (p *State) SetSettings(ref uint32, r *Row, s UserSettings) {
 	if r.Flags &^= RowMuted; s.Level() == events.LevelNone {
 		r.Flags |= RowMuted
 	}
 	p.TouchRow(ref, r)
-	was := p.ExtraSaid(r)
+	was := p.ExtraSettings(r)
 	rest := was != nil && !was.PlainRest() || !s.PlainRest()
 	if s.Plain() {
 		if was != nil {
 			x := p.ExtraOfPair(r)
-			x.Said, x.SaidDirty = nil, x.SaidDirty || rest
+			x.Settings, x.SettingsDirty = nil, x.SettingsDirty || rest
 			p.TouchPairExtra(ref, r) // the next cut may drop the extra
-			p.SaidPairs--
+			p.Customized--
 		}
 		return
 	}
 	if was == nil {
-		p.SaidPairs++
+		p.Customized++
 	}
 	x := p.EnsurePairExtra(r)
-	if x.Said = &s; rest {
-		x.SaidDirty = true
+	if x.Settings = &s; rest {
+		x.SettingsDirty = true
 		p.TouchPairExtra(ref, r)
 	}
 }
 
-// LoadSaid returns the settings of the user of a row, for loading a stored record into them.
-func (p *State) LoadSaid(r *Row) *Said {
+// LoadSettings returns the settings of the user of a row, for loading a stored record into them.
+func (p *State) LoadSettings(r *Row) *UserSettings {
 	x := p.EnsurePairExtra(r)
-	if x.Said == nil {
-		x.Said = &Said{}
+	if x.Settings == nil {
+		x.Settings = &UserSettings{}
 		if r.Flags&RowMuted != 0 {
-			x.Said.Lasting = events.LevelNone
+			x.Settings.Lasting = events.LevelNone
 		}
-		p.SaidPairs++
+		p.Customized++
 	}
-	return x.Said
+	return x.Settings
 }
 
 // IgnoresAll reports whether mentions of everybody do not count for the user of a row in a channel.
 func (p *State) IgnoresAll(r *Row) bool {
-	s := p.ExtraSaid(r)
+	s := p.ExtraSettings(r)
 	return s != nil && s.IgnoreAll
 }
 
-// OnlySaid reports whether an extra has only settings and hidden messages. Those wait for nothing.
-func (x *PairExtra) OnlySaid() bool {
-	said, hidden := x.Said, x.Hidden
-	x.Said, x.Hidden = nil, nil
+// OnlySettings reports whether an extra has only settings and hidden messages. Those wait for
+// nothing.
+func (x *PairExtra) OnlySettings() bool {
+	settings, hidden := x.Settings, x.Hidden
+	x.Settings, x.Hidden = nil, nil
 	only := x.Empty()
-	x.Said, x.Hidden = said, hidden
+	x.Settings, x.Hidden = settings, hidden
 	return only
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// told is the state of a reader of the output topics: the last delta of each pair, the last record
-// of each channel.
-type told struct {
+// published is the state of a reader of the output topics: the last delta of each pair, the last
+// record of each channel.
+type published struct {
 	channel map[string]events.ChannelRecord
 	last    map[string]projections.View // by key
 	stamped map[string]string           // key and stamp -> contents of the delta
@@ -24,13 +24,13 @@ type told struct {
 	drains  int
 }
 
-func newTold() *told {
-	return &told{channel: map[string]events.ChannelRecord{}, last: map[string]projections.View{}, stamped: map[string]string{}, touched: map[string]int64{}}
+func newPublished() *published {
+	return &published{channel: map[string]events.ChannelRecord{}, last: map[string]projections.View{}, stamped: map[string]string{}, touched: map[string]int64{}}
 }
 
 // before records which pairs have an open time target before an event. A pair makes a delta when
 // the target closes (DESIGN §7), even if an equal delta was published for another reason.
-func (d *told) before(m *model.Model, r *script.Record) {
+func (d *published) before(m *model.Model, r *script.Record) {
 	d.open, d.event = map[string]bool{}, r
 	for _, channel := range m.Channels() {
 		for _, user := range m.Users() {
@@ -50,7 +50,7 @@ func key(user, channel, thread string) string {
 // of an erasure, of a message that is queued after it was deleted, of a reply that is deleted, and
 // where somebody follows a thread from earlier on than before: by word, or because they are
 // mentioned in a reply that was there, or because the root comes after its replies.
-func (d *told) mayRepeat(thread []byte) bool {
+func (d *published) mayRepeat(thread []byte) bool {
 	switch r := d.event; r.Input {
 	case events.Messages:
 		e := r.Message
@@ -73,7 +73,7 @@ func (d *told) mayRepeat(thread []byte) bool {
 // farewell of a channel that is deleted may go to whoever did anything in it. That a thread is not
 // shown may be said again, for the reason of mayRepeat. Whoever filed a channel is told before the
 // channel's record and with the fan-out.
-func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at string, each bool) {
+func (d *published) drain(t rapid.TB, p *projections.Partition, m *model.Model, at string, each bool) {
 	t.Helper()
 	var out projections.Deltas
 	if d.drains++; d.drains%2 == 0 {
@@ -85,7 +85,7 @@ func (d *told) drain(t rapid.TB, p *projections.Partition, m *model.Model, at st
 
 // part takes what the partition emits between two drains of everything: what reads changed for
 // those who read, and with records what channels say of themselves.
-func (d *told) part(t rapid.TB, p *projections.Partition, m *model.Model, at string, records bool) {
+func (d *published) part(t rapid.TB, p *projections.Partition, m *model.Model, at string, records bool) {
 	t.Helper()
 	var out projections.Deltas
 	p.Drain(&out, false)
@@ -100,7 +100,7 @@ func (d *told) part(t rapid.TB, p *projections.Partition, m *model.Model, at str
 
 // checkFiled wants whoever filed a channel not to take for news what is none, also while the
 // fan-out is not told yet: the channel's record tells where the head is before it.
-func (d *told) checkFiled(t rapid.TB, m *model.Model, at string) {
+func (d *published) checkFiled(t rapid.TB, m *model.Model, at string) {
 	t.Helper()
 	for _, channel := range m.Channels() {
 		record, was := d.channel[channel]
@@ -118,7 +118,7 @@ func (d *told) checkFiled(t rapid.TB, m *model.Model, at string) {
 	}
 }
 
-func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at string, each bool) {
+func (d *published) take(t rapid.TB, out *projections.Deltas, m *model.Model, at string, each bool) {
 	t.Helper()
 	recorded := map[string]bool{}
 	for i := range out.Records {
@@ -154,12 +154,12 @@ func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at stri
 		key := string(r.Key)
 		before, was := d.last[key]
 		if !was {
-			before = untold(v.UserID, v.ChannelID)
+			before = unpublished(v.UserID, v.ChannelID)
 		}
 		_, _, thread, _ := events.SplitUnreadKey(r.Key)
 		if each && !d.open[key] && !m.Deleted(v.ChannelID) && (len(thread) == 0 || v.Member) && !d.mayRepeat(thread) {
 			again := v.Filed.Is && v.Stamp == before.Stamp
-			if b, n := sayable(before, v), sayable(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt && !again {
+			if b, n := publishable(before, v), publishable(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt && !again {
 				t.Fatalf("%s: no change, but a delta:\n%s", at, viewText(&v))
 			}
 		}
@@ -168,16 +168,16 @@ func (d *told) take(t rapid.TB, out *projections.Deltas, m *model.Model, at stri
 		}
 		d.last[key], d.touched[key] = v, delta.TouchedAt
 		stamp := fmt.Sprintf("%q %s", key, script.FormatStamp(v.Stamp))
-		says := fmt.Sprintf("%s touched at %d", viewText(&v), delta.TouchedAt)
-		if old, ok := d.stamped[stamp]; ok && old != says {
-			t.Fatalf("%s: two deltas have the stamp %s:\n%s\nand\n%s", at, stamp, old, says)
+		message := fmt.Sprintf("%s touched at %d", viewText(&v), delta.TouchedAt)
+		if old, ok := d.stamped[stamp]; ok && old != message {
+			t.Fatalf("%s: two deltas have the stamp %s:\n%s\nand\n%s", at, stamp, old, message)
 		}
-		d.stamped[stamp] = says
+		d.stamped[stamp] = message
 	}
 }
 
 // read is a reader that applies a record: a value never replaces one that dominates it (DESIGN §1).
-func (d *told) read(more *told) {
+func (d *published) read(more *published) {
 	for key, v := range more.last {
 		if was, ok := d.last[key]; !ok || !was.Stamp.Dominates(v.Stamp) {
 			d.last[key], d.touched[key] = v, more.touched[key]
@@ -192,7 +192,7 @@ func (d *told) read(more *told) {
 
 // same reports whether two readers keep the same values, stamps apart. Of a channel's record only
 // the stamp is looked at.
-func (d *told) same(o *told) bool {
+func (d *published) same(o *published) bool {
 	text := func(v projections.View) string {
 		v.Stamp = events.Stamp{}
 		return viewText(&v)
@@ -211,7 +211,7 @@ func (d *told) same(o *told) bool {
 }
 
 // receipts checks that each published read or delivery is true, and allowed to be published.
-func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at string) {
+func (d *published) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at string) {
 	t.Helper()
 	for _, r := range x.Viewed {
 		if !m.MayTellViewed(string(x.ChannelID), string(r.UserID), r.Seq, r.At) {
@@ -233,7 +233,7 @@ func (d *told) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecord, at
 
 // check compares the last delta of every pair with its current view, and the last record of every
 // channel with the channel.
-func (d *told) check(t rapid.TB, m *model.Model, at string) {
+func (d *published) check(t rapid.TB, m *model.Model, at string) {
 	t.Helper()
 	for _, channel := range m.Channels() {
 		record := d.channel[channel]
@@ -244,11 +244,11 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 			case !ok && !m.Deleted(channel):
 				continue // only reads are known: their deltas may go ahead of the channel
 			case !ok:
-				now = untold(user, channel)
+				now = unpublished(user, channel)
 			}
 			last, was := d.last[key(user, channel, "")]
 			if !was {
-				last = untold(user, channel)
+				last = unpublished(user, channel)
 			}
 			if m.OpenInTime(user, channel, "") {
 				// In a large channel an open time target makes one delta when it closes, not one
@@ -260,7 +260,7 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 					continue
 				}
 			}
-			want, got := sayable(now, now), sayable(last, now)
+			want, got := publishable(now, now), publishable(last, now)
 			if d := model.Differences(got, want); d != "" {
 				t.Fatalf("%s: the last delta of %s in #%s is wrong:\n%s", at, user, channel, d)
 			}
@@ -278,9 +278,9 @@ func (d *told) check(t rapid.TB, m *model.Model, at string) {
 }
 
 // checkThread compares the last delta of a user in a thread with its current view.
-func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at string) {
+func (d *published) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at string) {
 	t.Helper()
-	now, touched := untold(user, channel), int64(0)
+	now, touched := unpublished(user, channel), int64(0)
 	if v, ok := m.Thread(user, channel, thread); ok {
 		now.Member, now.LastRead, now.LastReadAt, now.ReadEpoch = v.Member && v.Following && v.LastReply.Seq > 0, v.LastRead, v.LastReadAt, v.ReadEpoch
 		if now.Member {
@@ -291,20 +291,20 @@ func (d *told) checkThread(t rapid.TB, m *model.Model, user, channel, thread, at
 	}
 	last, was := d.last[key(user, channel, thread)]
 	if !was {
-		last = untold(user, channel)
+		last = unpublished(user, channel)
 	}
 	if c, _ := m.Channel(channel); c.Large && m.OpenInTime(user, channel, thread) {
 		last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
-	} else if told := d.touched[key(user, channel, thread)]; told != touched {
-		t.Fatalf("%s: %s in thread %s of #%s was told that it was touched at %d, but it was at %d", at, user, thread, channel, told, touched)
+	} else if published := d.touched[key(user, channel, thread)]; published != touched {
+		t.Fatalf("%s: %s in thread %s of #%s was told that it was touched at %d, but it was at %d", at, user, thread, channel, published, touched)
 	}
-	want, got := sayable(now, now), sayable(last, now)
+	want, got := publishable(now, now), publishable(last, now)
 	if d := model.Differences(got, want); d != "" {
 		t.Fatalf("%s: the last delta of %s in thread %s of #%s is wrong:\n%s", at, user, thread, channel, d)
 	}
 }
 
-func (d *told) checkChannel(t rapid.TB, m *model.Model, channel, at string) {
+func (d *published) checkChannel(t rapid.TB, m *model.Model, channel, at string) {
 	t.Helper()
 	type facts struct {
 		seq, pos, members, latest uint32
@@ -344,13 +344,13 @@ func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions, dir
 	return unread, mentions, direct
 }
 
-// untold is the state of a pair without any delta.
-func untold(user, channel string) projections.View {
+// unpublished is the state of a pair without any delta.
+func unpublished(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
 }
 
-// sayable is script.Promised without ids that have left the index since, which are no change.
-func sayable(v, now projections.View) projections.View {
+// publishable is script.Promised without ids that have left the index since, which are no change.
+func publishable(v, now projections.View) projections.View {
 	v = script.Promised(v, now)
 	if now.FirstUnread.MessageID == "" {
 		v.FirstUnread.MessageID = ""

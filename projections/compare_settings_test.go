@@ -14,7 +14,7 @@ import (
 // comparison names the differing field of DESIGN §4.7 and both values.
 func TestCompareNamesEachField(t *testing.T) {
 	hour := int64(3_600_000)
-	said := func(r events.Read) func(*feed) { return func(f *feed) { f.saying("c", "ann", r) } }
+	settings := func(r events.Read) func(*feed) { return func(f *feed) { f.setting("c", "ann", r) } }
 	posted := func(m events.Message) func(*feed) {
 		m.Kind, m.ChannelID, m.MessageID, m.SenderID = events.KindMessagePosted, []byte("c"), []byte("m2"), []byte("bob")
 		return func(f *feed) { f.message(m) }
@@ -28,25 +28,25 @@ func TestCompareNamesEachField(t *testing.T) {
 		one, other func(*feed)
 		want       string
 	}{
-		{said(events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions}), said(events.Read{Kind: events.KindNotifySet}), `user "ann", level: MENTIONS, ALL`},
-		{said(events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: hour}),
-			said(events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: 2 * hour}),
+		{settings(events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions}), settings(events.Read{Kind: events.KindNotifySet}), `user "ann", level: MENTIONS, ALL`},
+		{settings(events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: hour}),
+			settings(events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: 2 * hour}),
 			`user "ann", until: 1970-01-01T01:00:00.000Z, 1970-01-01T02:00:00.000Z`},
 		{func(f *feed) {
-			f.saying("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelNone})
-			f.saying("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: hour})
+			f.setting("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelNone})
+			f.setting("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: hour})
 		}, func(f *feed) {
-			f.saying("c", "ann", events.Read{Kind: events.KindNotifySet})
-			f.saying("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: hour})
+			f.setting("c", "ann", events.Read{Kind: events.KindNotifySet})
+			f.setting("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: hour})
 		}, `user "ann", level_after: NONE, ALL`},
-		{said(events.Read{Kind: events.KindNotifySet, IgnoreAll: events.Yes}), said(events.Read{Kind: events.KindNotifySet}), `user "ann", ignore_mention_all: true, false`},
-		{said(events.Read{Kind: events.KindFlagSet, Flagged: true}), said(events.Read{Kind: events.KindFlagSet}), `user "ann", flagged: true, false`},
-		{said(events.Read{Kind: events.KindChannelFiled, Archived: true}), said(events.Read{Kind: events.KindChannelFiled}), `user "ann", filed: up to pos 1, none`},
-		{said(events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true}), said(events.Read{Kind: events.KindChannelFiled, Archived: true}),
+		{settings(events.Read{Kind: events.KindNotifySet, IgnoreAll: events.Yes}), settings(events.Read{Kind: events.KindNotifySet}), `user "ann", ignore_mention_all: true, false`},
+		{settings(events.Read{Kind: events.KindFlagSet, Flagged: true}), settings(events.Read{Kind: events.KindFlagSet}), `user "ann", flagged: true, false`},
+		{settings(events.Read{Kind: events.KindChannelFiled, Archived: true}), settings(events.Read{Kind: events.KindChannelFiled}), `user "ann", filed: up to pos 1, none`},
+		{settings(events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true}), settings(events.Read{Kind: events.KindChannelFiled, Archived: true}),
 			`user "ann", filed: for good, up to pos 1`},
-		{said(events.Read{Kind: events.KindLineSet, MessageID: []byte("m1")}), said(events.Read{Kind: events.KindLineSet, Seq: 1}), `user "ann", line: m1, seq 1`},
-		{said(events.Read{Kind: events.KindLabelsSet, IDs: idsOf([]string{"home", "work"})}), said(events.Read{Kind: events.KindLabelsSet}), `user "ann", labels: home, work, `},
-		{said(events.Read{Kind: events.KindMessagesHidden, IDs: idsOf([]string{"m1"})}), said(events.Read{Kind: events.KindMessagesHidden, IDs: idsOf([]string{"m7"})}),
+		{settings(events.Read{Kind: events.KindLineSet, MessageID: []byte("m1")}), settings(events.Read{Kind: events.KindLineSet, Seq: 1}), `user "ann", line: m1, seq 1`},
+		{settings(events.Read{Kind: events.KindLabelsSet, IDs: idsOf([]string{"home", "work"})}), settings(events.Read{Kind: events.KindLabelsSet}), `user "ann", labels: home, work, `},
+		{settings(events.Read{Kind: events.KindMessagesHidden, IDs: idsOf([]string{"m1"})}), settings(events.Read{Kind: events.KindMessagesHidden, IDs: idsOf([]string{"m7"})}),
 			`user "ann", unread: 0, 1`},
 		{posted(events.Message{IDs: ann}), posted(events.Message{MentionAll: true}), `user "ann", direct_mentions: 1, 0`},
 		{posted(events.Message{IDs: ann}), posted(events.Message{}), `user "ann", first_mention: m2 (seq 2), none`},

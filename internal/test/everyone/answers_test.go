@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// told is what somebody tells a user. The JSON of GetInbox, of the function in Redis and of both
+// answer is what somebody tells a user. The JSON of GetInbox, of the function in Redis and of both
 // devices has the same names.
-type told struct {
+type answer struct {
 	Totals   sums            `json:"totals"`
 	ByLabel  map[string]sums `json:"totals_by_label"`
 	Channels []channel       `json:"channels"`
@@ -67,7 +67,7 @@ type thread struct {
 }
 
 // lines are what is told, one line a channel, thread or sum, by its name.
-func (t *told) lines() map[string]string {
+func (t *answer) lines() map[string]string {
 	out := map[string]string{"totals": fmt.Sprintf("%+v", t.Totals)}
 	for label, s := range t.ByLabel {
 		out["label "+label] = fmt.Sprintf("%+v", s)
@@ -95,7 +95,7 @@ func (t *told) lines() map[string]string {
 }
 
 // meets counts what there is to tell.
-func (t *told) meets(met map[string]int) {
+func (t *answer) meets(met map[string]int) {
 	met["channels"] += len(t.Channels)
 	for _, c := range t.Channels {
 		for what, is := range map[string]bool{
@@ -112,7 +112,7 @@ func (t *told) meets(met map[string]int) {
 
 // differs says what t tells otherwise than want. What Redis does not know is no difference: it says
 // so, and its sums are not whole then.
-func (t *told) differs(want *told) string {
+func (t *answer) differs(want *answer) string {
 	got, right := t.lines(), want.lines()
 	for _, c := range t.Channels {
 		if c.Known != nil && !*c.Known {
@@ -145,8 +145,8 @@ func (t *told) differs(want *told) string {
 }
 
 // parsed is what JSON tells.
-func parsed(text []byte) (*told, error) {
-	t := new(told)
+func parsed(text []byte) (*answer, error) {
+	t := new(answer)
 	if err := json.Unmarshal(text, t); err != nil {
 		return nil, fmt.Errorf("%w: %.300s", err, text)
 	}
@@ -154,8 +154,8 @@ func parsed(text []byte) (*told, error) {
 }
 
 // ofView is what the reader of Redis tells.
-func ofView(v *cache.View) *told {
-	t := &told{Totals: sumsOf(&v.Totals), ByLabel: map[string]sums{}}
+func ofView(v *cache.View) *answer {
+	t := &answer{Totals: sumsOf(&v.Totals), ByLabel: map[string]sums{}}
 	for label, s := range v.TotalsByLabel {
 		t.ByLabel[label] = sumsOf(&s)
 	}

@@ -11,30 +11,30 @@ import (
 // Bits of the first byte of a user's settings: two bits each for the lasting and the timed level,
 // then these.
 const (
-	saidIgnoreAll = 1 << (4 + iota)
-	saidUntil
-	saidFlag
-	saidFiled
+	settingsIgnoreAll = 1 << (4 + iota)
+	settingsUntil
+	settingsFlag
+	settingsFiled
 )
 
-// appendSaid encodes a user's settings of a channel, except for the parts that AppendMarkers
+// appendSettings encodes a user's settings of a channel, except for the parts that AppendMarkers
 // encodes.
-func appendSaid(b []byte, s *state.Said) []byte {
+func appendSettings(b []byte, s *state.UserSettings) []byte {
 	at, f := len(b), byte(s.Lasting)|byte(s.Timed)<<2
 	b = append(b, 0)
 	if s.IgnoreAll {
-		f |= saidIgnoreAll
+		f |= settingsIgnoreAll
 	}
 	if s.Until != 0 {
-		f |= saidUntil
+		f |= settingsUntil
 		b = binary.AppendUvarint(b, uint64(s.Until))
 	}
 	if s.Flag.Is {
-		f |= saidFlag
+		f |= settingsFlag
 		b = appendSince(b, &s.Flag)
 	}
 	if s.Filed.Is {
-		f |= saidFiled
+		f |= settingsFiled
 		b = appendSince(wire.AppendBool(b, s.Filed.Keep), &s.Filed.Since)
 	}
 	b[at] = f
@@ -59,23 +59,23 @@ func readSince(r *wire.Reader) state.Since {
 	return s
 }
 
-func readSaid(r *wire.Reader, s *state.Said) {
+func readSettings(r *wire.Reader, s *state.UserSettings) {
 	f := r.Byte()
-	s.Lasting, s.Timed, s.IgnoreAll = events.Level(f&3), events.Level(f>>2&3), f&saidIgnoreAll != 0
-	if f&saidUntil != 0 {
+	s.Lasting, s.Timed, s.IgnoreAll = events.Level(f&3), events.Level(f>>2&3), f&settingsIgnoreAll != 0
+	if f&settingsUntil != 0 {
 		s.Until = int64(r.Uvarint())
 	}
-	if f&saidFlag != 0 {
+	if f&settingsFlag != 0 {
 		s.Flag = readSince(r)
 	}
-	if f&saidFiled != 0 {
+	if f&settingsFiled != 0 {
 		keep := r.Byte() != 0
 		s.Filed = state.File(readSince(r), keep)
 	}
 }
 
 // AppendMarkers encodes the line and the labels of a pair, or nothing if there are none.
-func AppendMarkers(b []byte, s *state.Said) []byte {
+func AppendMarkers(b []byte, s *state.UserSettings) []byte {
 	if s == nil || s.PlainRest() {
 		return b
 	}
@@ -85,7 +85,7 @@ func AppendMarkers(b []byte, s *state.Said) []byte {
 }
 
 // ReadMarkers decodes the line and the labels of a pair.
-func ReadMarkers(r *wire.Reader, s *state.Said) {
+func ReadMarkers(r *wire.Reader, s *state.UserSettings) {
 	s.Line.Seq = r.U32()
 	s.Line.ID = string(r.Bytes())
 	s.Labels = ReadLabels(r)

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// addSaid adds the user's and the server's settings of a channel. An empty field has no line.
-func addSaid(f *term.Fields, c *queryv1.ChannelUnread) {
+// addSettings adds the user's and the server's settings of a channel. An empty field has no line.
+func addSettings(f *term.Fields, c *queryv1.ChannelUnread) {
 	if c.DirectMentions > 0 {
 		f.Add("by name", c.DirectMentions)
 	}

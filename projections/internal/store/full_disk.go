@@ -9,10 +9,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// room makes writes wait while the disk is full. To Pebble the disk only seems slow: Pebble holds
-// no lock that readers need, unwritten data stays in memory, and nothing needs repair when there is
-// space again.
-type room struct {
+// fullDisk makes writes wait while the disk is full. To Pebble the disk only seems slow: Pebble
+// holds no lock that readers need, unwritten data stays in memory, and nothing needs repair when
+// there is space again.
+type fullDisk struct {
 	wait func(err error) (retry bool) // Options.Full
 
 	mu      sync.Mutex
@@ -22,7 +22,7 @@ type room struct {
 
 // until repeats a write until it succeeds, until it fails for another reason than a full disk, or
 // until wait or done ends the attempts.
-func (r *room) until(dir string, write func() error, done func() bool) error {
+func (r *fullDisk) until(dir string, write func() error, done func() bool) error {
 	waits := false
 	defer func() {
 		if waits {
@@ -46,7 +46,7 @@ func (r *room) until(dir string, write func() error, done func() bool) error {
 // isFull reports whether a write failed because the disk, or the user's quota of it, is full.
 func isFull(err error) bool { return vfs.IsNoSpaceError(err) || errors.Is(err, syscall.EDQUOT) }
 
-func (r *room) enter(err error, waits bool) {
+func (r *fullDisk) enter(err error, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err = err; !waits {
@@ -54,14 +54,14 @@ func (r *room) enter(err error, waits bool) {
 	}
 }
 
-func (r *room) leave() {
+func (r *fullDisk) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.waiting--
 }
 
 // full returns the error for which writes wait, or nil.
-func (r *room) full() error {
+func (r *fullDisk) full() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.waiting == 0 {

@@ -17,7 +17,7 @@ func scene(t *testing.T) (*site, *browser) {
 	t.Helper()
 	s := newSite(t, dev.Config{})
 	until := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	said := func(part, user, channel, kind string) {
+	setting := func(part, user, channel, kind string) {
 		if folds(part) {
 			s.publish(fmt.Sprintf(`{"read":{"channel_id":%q,"user_id":%q,%s}}`, channel, user, kind))
 		}
@@ -27,7 +27,7 @@ func scene(t *testing.T) (*site, *browser) {
 	}
 	s.publish(joined("dm:ann:bob", "ann", "bob"))
 	for _, c := range []struct{ channel, label string }{{"general", "work"}, {"design", "work"}, {"incident-7", "work"}, {"choir", "home"}, {"dm:ann:bob", "home"}} {
-		said("labels_set", "ann", c.channel, `"labels_set":{"labels":["`+c.label+`"]}`)
+		setting("labels_set", "ann", c.channel, `"labels_set":{"labels":["`+c.label+`"]}`)
 	}
 	s.publish(
 		posted("general", "g1", "bob", "the release is out"), posted("general", "g2", "cleo", "the graphs look calm"), posted("general", "g3", "bob", "as they should"),
@@ -41,13 +41,13 @@ func scene(t *testing.T) (*site, *browser) {
 		return fmt.Sprintf(`{"read":{"channel_id":%q,"user_id":%q,"read_up_to":{"message_id":%q}}}`, channel, user, id)
 	}
 	s.publish(read("ann", "general", "g3"), read("ann", "choir", "c2"), read("ann", "old-project", "o1"), read("ann", "book-club", "b1"), read("bob", "choir", "c2"), read("cleo", "choir", "c1"))
-	said("line_set", "ann", "general", `"line_set":{"message_id":"g1"}`)
-	said("notify_set", "ann", "incident-7", `"notify_set":{"level":"MENTIONS"}`)
-	said("notify_set", "ann", "news", `"notify_set":{"level":"NONE","until":"`+until+`"}`)
-	said("channel_filed", "ann", "old-project", `"channel_filed":{"archived":true,"keep":true,"head_seq":1}`)
-	said("channel_filed", "ann", "book-club", `"channel_filed":{"archived":true,"head_seq":1}`)
-	said("flag_set", "ann", "choir", `"flag_set":{"flagged":true,"head_seq":2}`)
-	said("messages_viewed", "bob", "choir", `"messages_viewed":{"message_ids":["c1"]}`)
+	setting("line_set", "ann", "general", `"line_set":{"message_id":"g1"}`)
+	setting("notify_set", "ann", "incident-7", `"notify_set":{"level":"MENTIONS"}`)
+	setting("notify_set", "ann", "news", `"notify_set":{"level":"NONE","until":"`+until+`"}`)
+	setting("channel_filed", "ann", "old-project", `"channel_filed":{"archived":true,"keep":true,"head_seq":1}`)
+	setting("channel_filed", "ann", "book-club", `"channel_filed":{"archived":true,"head_seq":1}`)
+	setting("flag_set", "ann", "choir", `"flag_set":{"flagged":true,"head_seq":2}`)
+	setting("messages_viewed", "bob", "choir", `"messages_viewed":{"message_ids":["c1"]}`)
 	s.publish(posted("old-project", "o2", "bob", "one last thing"),
 		calling("general", "g4", "cleo", "@all the demo is at four", `"mention_all":true`), calling("general", "g5", "bob", "@ann, do you show the badge?", `"mentions":["ann"]`))
 	b := open(t, s.url+"/?people=ann,bob", 1440, 900)

@@ -10,10 +10,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// saidFields are the fields of an entry with the user's settings of the channel, as they were set:
-// each answer evaluates whether a level has ended. If the entry lags or has `ask`, neither ask nor
-// the position of the filing is promised.
-func saidFields(e *cache.Entry, v *projections.View, lags bool) []field {
+// settingsFields are the fields of an entry with the user's settings of the channel, as they were
+// set: each answer evaluates whether a level has ended. If the entry lags or has `ask`, neither ask
+// nor the position of the filing is promised.
+func settingsFields(e *cache.Entry, v *projections.View, lags bool) []field {
 	f := []field{
 		{"level", events.LevelNames[e.Levels.Level], events.LevelNames[v.Level]},
 		{"until", millis(e.Levels.Until, e.Levels.Until == 0), millis(v.Until, v.Until == 0)},

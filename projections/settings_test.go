@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// saying folds a user's settings of a channel.
-func (f *feed) saying(channel, user string, r events.Read) state.Outcome {
+// setting folds a user's settings of a channel.
+func (f *feed) setting(channel, user string, r events.Read) state.Outcome {
 	r.ChannelID, r.UserID = []byte(channel), []byte(user)
 	return f.read(r)
 }
@@ -47,15 +47,15 @@ func TestSaidFormats(t *testing.T) {
 	if got := f.format(t); got != identity.FormatVersion {
 		t.Errorf("with nothing said the format is %d", got)
 	}
-	f.saying("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelNone}) // a plain mute has room where it had before
+	f.setting("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelNone}) // a plain mute has room where it had before
 	if got := f.format(t); got != identity.FormatVersion {
 		t.Errorf("with a mute the format is %d", got)
 	}
-	f.saying("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: 5000, IgnoreAll: events.Yes})
-	f.saying("c", "bob", events.Read{Kind: events.KindLineSet, MessageID: []byte("m9")})
-	f.saying("c", "bob", events.Read{Kind: events.KindLabelsSet, IDs: idsOf([]string{"work", "home", "work"})})
-	f.saying("c", "bob", events.Read{Kind: events.KindFlagSet, Flagged: true, HeadSeq: 7})
-	f.saying("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
+	f.setting("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions, Until: 5000, IgnoreAll: events.Yes})
+	f.setting("c", "bob", events.Read{Kind: events.KindLineSet, MessageID: []byte("m9")})
+	f.setting("c", "bob", events.Read{Kind: events.KindLabelsSet, IDs: idsOf([]string{"work", "home", "work"})})
+	f.setting("c", "bob", events.Read{Kind: events.KindFlagSet, Flagged: true, HeadSeq: 7})
+	f.setting("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
 	f.message(events.Message{Kind: events.KindChannelUpdated, ChannelID: []byte("c"), IDs: idsOf([]string{"acme"}), Archived: true})
 	if got := f.format(t); got != identity.NewestFormat {
 		t.Errorf("with more the format is %d", got)
@@ -70,7 +70,7 @@ func TestSaidFormats(t *testing.T) {
 		}
 	}
 	for _, user := range []string{"ann", "bob"} {
-		f.saying("c", user, events.Read{Kind: events.KindUserErased})
+		f.setting("c", user, events.Read{Kind: events.KindUserErased})
 	}
 	f.message(events.Message{Kind: events.KindChannelUpdated, ChannelID: []byte("c")})
 	if got := f.format(t); got != identity.FormatVersion {
@@ -88,8 +88,8 @@ func TestSaidOfColdChannels(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
 	f := &feed{p: p, now: 1000}
-	f.saying("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions})
-	f.saying("c", "ann", events.Read{Kind: events.KindLineSet, Seq: 7})
+	f.setting("c", "ann", events.Read{Kind: events.KindNotifySet, Level: events.LevelMentions})
+	f.setting("c", "ann", events.Read{Kind: events.KindLineSet, Seq: 7})
 	for range 3 {
 		f.format(t)
 	}
@@ -112,7 +112,7 @@ func TestSaidOfColdChannels(t *testing.T) {
 	if !ok || v.Level != events.LevelMentions || v.Line.Seq != 7 {
 		t.Errorf("ann sees %+v, %t", v, ok)
 	}
-	f.saying("c", "ann", events.Read{Kind: events.KindUserErased})
+	f.setting("c", "ann", events.Read{Kind: events.KindUserErased})
 	if got := f.format(t); got != identity.FormatVersion {
 		t.Errorf("the format is %d after the erasure", got)
 	}

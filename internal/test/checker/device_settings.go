@@ -10,9 +10,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// toldSaid is what a frame tells of DESIGN §4.7 about a channel; of a thread it tells the mentions
-// alone.
-type toldSaid struct {
+// deviceSettings is what a frame tells of DESIGN §4.7 about a channel; of a thread it tells the
+// mentions alone.
+type deviceSettings struct {
 	Direct                              uint32
 	FirstMention, Line                  projections.Ref
 	Level, After                        events.Level
@@ -21,10 +21,10 @@ type toldSaid struct {
 	Labels, Own                         string
 }
 
-// saidMore are the fields of a frame that tell it.
-type saidMore struct {
+// frameSettings are the fields of a frame that tell it.
+type frameSettings struct {
 	Direct       uint32              `json:"direct_mentions"`
-	FirstMention saidRef             `json:"first_mention"`
+	FirstMention frameRef            `json:"first_mention"`
 	Level        string              `json:"level"`
 	Until        time.Time           `json:"until"`
 	LevelAfter   string              `json:"level_after"`
@@ -32,13 +32,13 @@ type saidMore struct {
 	Flagged      bool                `json:"flagged"`
 	Filed        struct{ Keep bool } `json:"filed"`
 	Archived     bool                `json:"archived"`
-	Line         saidRef             `json:"line"`
+	Line         frameRef            `json:"line"`
 	Labels       []string            `json:"labels"`
 	OwnLabels    []string            `json:"own_labels"`
 }
 
-func (s *saidMore) toldSaid() toldSaid {
-	t := toldSaid{
+func (s *frameSettings) settings() deviceSettings {
+	t := deviceSettings{
 		Direct: s.Direct, FirstMention: projections.Ref(s.FirstMention), Line: projections.Ref(s.Line),
 		Level: levelNamed(s.Level), After: levelNamed(s.LevelAfter),
 		IgnoreAll: s.IgnoreAll, Flagged: s.Flagged, Archived: s.Archived, Keeps: s.Filed.Keep,
@@ -55,9 +55,9 @@ func levelNamed(name string) events.Level {
 	return events.Level(max(0, slices.Index(events.LevelNames[:], name))) //nolint:gosec // there are three
 }
 
-// saidOf is what a frame has to tell of a channel.
-func saidOf(c *Channel) toldSaid {
-	return toldSaid{
+// settingsOf returns the settings that a frame of the channel must have.
+func settingsOf(c *Channel) deviceSettings {
+	return deviceSettings{
 		Direct: c.DirectMentions, FirstMention: c.FirstMention, Line: c.Line,
 		Level: c.Levels.Level, After: c.Levels.After, Until: c.Levels.Until,
 		IgnoreAll: c.IgnoreAll, Flagged: c.Flagged, Archived: c.Archived, Keeps: c.Keep,
@@ -81,8 +81,8 @@ type totals struct {
 	} `json:"archived"`
 }
 
-// toldTotals is what a frame has to tell of sums.
-func toldTotals(t *model.Totals) (out totals) {
+// deviceTotals is what a frame has to tell of sums.
+func deviceTotals(t *model.Totals) (out totals) {
 	out = totals{
 		Unread: t.Unread, Mentions: t.Mentions, Channels: t.UnreadChannels, ThreadUnread: t.ThreadUnread, ThreadMentions: t.ThreadMentions,
 		Threads: t.UnreadThreads, Badge: t.Badge, Flagged: t.Flagged,

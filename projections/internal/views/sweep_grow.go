@@ -42,17 +42,17 @@ func (s *Sweep) left() int {
 	return min(s.limit(s.Holds)-s.Looks, s.mem.left(s.Panel))
 }
 
-// Room allocates memory for the results of the next Step, before the lock is taken. If it was not
+// Grow allocates memory for the results of the next Step, before the lock is taken. If it was not
 // called, Step calls it. The size is a multiple of what the last Step evaluated: small for users
 // with little, and for a list that is only compared. It is separate for channels and threads, since
 // a user with many threads may have few channels.
-func (s *Sweep) Room() {
+func (s *Sweep) Grow() {
 	if s.mem == nil {
 		s.mem = sweepMemories.Get().(*sweepMemory)
 		s.mem.clear()
 	}
 	m := s.mem
-	n := min(s.limit(s.Holds+1), max(sweepFirst, roomGrows*s.Looks))
+	n := min(s.limit(s.Holds+1), max(sweepFirst, memoryGrowth*s.Looks))
 	moving := 0 // the threads of a partly evaluated pair may have to move
 	for i := range m.pairs {
 		if !m.pairs[i].done {
@@ -65,11 +65,11 @@ func (s *Sweep) Room() {
 	if s.Panel {
 		m.threads = grow(m.threads, moving+min(n, max(sweepFirst, 2*len(m.threads))))
 	}
-	m.names = grow(m.names, idRoom+n*idBytes)
+	m.names = grow(m.names, maxIDBytes+n*idBytes)
 	if m.crowded {
 		m.standings, m.crowded = grow(m.standings, n), false
 	}
-	s.roomy = true
+	s.grown = true
 }
 
 // Aside puts a complete list aside for a later query, and returns how much memory the list takes.
@@ -85,7 +85,7 @@ func (s *Sweep) Aside() (bytes int) {
 		s.Free()
 		return 0
 	}
-	s.aside, s.p, s.roomy, s.retries, s.Looks = weak.Make(s.p), nil, false, 0, 0
+	s.aside, s.p, s.grown, s.retries, s.Looks = weak.Make(s.p), nil, false, 0, 0
 	if !m.fitted {
 		s.mem = m.fit()
 		m.recycle()
@@ -99,7 +99,7 @@ func (s *Sweep) IsAside() bool { return s.p == nil }
 // Free makes the memory available to later sweeps. Data from the list becomes invalid.
 func (s *Sweep) Free() {
 	m := s.mem
-	s.mem, s.p, s.roomy = nil, nil, false
+	s.mem, s.p, s.grown = nil, nil, false
 	if m != nil {
 		m.recycle()
 	}

@@ -14,7 +14,7 @@ import (
 func TestWhatIsSaidIsSmallOnDisk(t *testing.T) {
 	const channels, most = 200, 16
 	users := []string{"ann", "bob"}
-	size := func(said *events.Read) int {
+	size := func(settings *events.Read) int {
 		p := mustOpen(t, vfs.NewMem(), testIdentity())
 		defer p.Close()
 		f := &feed{p: p, now: 1_763_000_000_000}
@@ -23,18 +23,18 @@ func TestWhatIsSaidIsSmallOnDisk(t *testing.T) {
 			f.join(ch, users...)
 			f.post(ch, ch+"-1", "ann", "")
 			for _, user := range users {
-				f.saying(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
+				f.setting(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
 			}
 			for i, user := range users {
-				if said == nil { // a plain read in its place: both stores fold as many events
-					f.saying(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
+				if settings == nil { // a plain read in its place: both stores fold as many events
+					f.setting(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
 					continue
 				}
-				one := *said
+				one := *settings
 				if one.Until != 0 {
 					one.Until = f.now + int64(c*len(users)+i+1)*3_600_000 // each ends at a time of its own
 				}
-				f.saying(ch, user, one)
+				f.setting(ch, user, one)
 			}
 		}
 		f.store(t)
@@ -75,7 +75,7 @@ func storedBytes(t *testing.T, p *Partition) (n int) {
 // reading them singly.
 func TestHiddenMessagesCostWhatSingleReadsDo(t *testing.T) {
 	const channels = 200
-	size := func(said events.Read) int {
+	size := func(settings events.Read) int {
 		p := mustOpen(t, vfs.NewMem(), testIdentity())
 		defer p.Close()
 		f := &feed{p: p, now: 1_763_000_000_000}
@@ -85,7 +85,7 @@ func TestHiddenMessagesCostWhatSingleReadsDo(t *testing.T) {
 			for i := range 30 {
 				f.post(ch, fmt.Sprint("m", i), "bob", "")
 			}
-			f.saying(ch, "ann", said)
+			f.setting(ch, "ann", settings)
 		}
 		f.store(t)
 		return storedBytes(t, p)
