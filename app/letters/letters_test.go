@@ -32,7 +32,7 @@ func TestALetterSaysWhereFromAndIsWrittenThereAgain(t *testing.T) {
 	if l.Place() != "1/7" || l.Origin() != "chat.reads/3/41" || l.Reason != "undecodable" || l.Detail != "what" {
 		t.Fatalf("%+v", l)
 	}
-	r, err := l.Record(new(letters.Checker), false)
+	r, err := l.ToWrite(new(letters.Checker), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,15 +46,15 @@ func TestALetterSaysWhereFromAndIsWrittenThereAgain(t *testing.T) {
 
 func TestWhatWouldBeRefusedAgainIsNotWrittenUnlessForced(t *testing.T) {
 	l := letters.Of(dead(events.TopicReads, `{"channel_id":"general"}`))
-	if _, err := l.Record(new(letters.Checker), false); err == nil {
+	if _, err := l.ToWrite(new(letters.Checker), false); err == nil {
 		t.Fatal("a value without a kind was taken")
 	}
-	r, err := l.Record(new(letters.Checker), true)
+	r, err := l.ToWrite(new(letters.Checker), true)
 	if err != nil || string(r.Key) != "wrong" {
 		t.Fatalf("forced: %v, %v", r, err)
 	}
 	l = letters.Of(dead("other", `{}`))
-	if _, err := l.Record(new(letters.Checker), true); err == nil {
+	if _, err := l.ToWrite(new(letters.Checker), true); err == nil {
 		t.Fatal("a topic that is no input was taken")
 	}
 }
@@ -62,7 +62,7 @@ func TestWhatWouldBeRefusedAgainIsNotWrittenUnlessForced(t *testing.T) {
 // A reshard creates topics with a prefix.
 func TestALetterOfAPrefixedTopicIsWrittenThereAgain(t *testing.T) {
 	l := letters.Of(dead("v2."+events.TopicReads, `{"channel_id":"general","user_id":"ann","read_up_to":{"seq":1}}`))
-	r, err := l.Record(new(letters.Checker), false)
+	r, err := l.ToWrite(new(letters.Checker), false)
 	if err != nil || r.Topic != "v2.chat.reads" || string(r.Key) != "general" {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -72,7 +72,7 @@ func TestWhatIsNoWholeCopyIsNotWritten(t *testing.T) {
 	r := dead(events.TopicReads, "")
 	r.Headers = append(r.Headers, header(processor.HeaderLeftOut, "the value of 5242880 bytes"))
 	l := letters.Of(r)
-	if _, err := l.Record(new(letters.Checker), true); err == nil || !strings.Contains(err.Error(), "5242880 bytes") ||
+	if _, err := l.ToWrite(new(letters.Checker), true); err == nil || !strings.Contains(err.Error(), "5242880 bytes") ||
 		!strings.Contains(err.Error(), "chat.reads/3/41") {
 		t.Errorf("forced: %v", err)
 	}

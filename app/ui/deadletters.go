@@ -82,7 +82,7 @@ func (l *letterLog) page(ctx context.Context, reason string) ([]shownLetter, err
 			return list, err
 		}
 		s := shownLetter{Letter: *x}
-		_, err = x.Record(&check, false)
+		_, err = x.ToWrite(&check, false)
 		s.Usable = err == nil
 		s.Value, s.Hex, s.Cut = shown(x.Record.Value)
 		if list = append(list, s); len(list) == letterPage {
@@ -171,7 +171,7 @@ func (u *UI) replayOne(ctx context.Context, w http.ResponseWriter, ends letterEn
 		refuse(w, http.StatusNotFound, fmt.Errorf("there is no dead letter %d/%d", partition, offset))
 		return
 	}
-	record, err := found.Record(new(letters.Checker), false)
+	record, err := found.ToWrite(new(letters.Checker), false)
 	if err != nil {
 		refuse(w, http.StatusConflict, fmt.Errorf("the record would be refused again: %w", err))
 		return

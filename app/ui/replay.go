@@ -28,7 +28,7 @@ func (u *UI) replayReason(ctx context.Context, w http.ResponseWriter, ends lette
 			refuse(w, http.StatusServiceUnavailable, err)
 			return
 		}
-		record, err := x.Record(&check, false)
+		record, err := x.ToWrite(&check, false)
 		if err != nil {
 			leftOut++
 			continue

@@ -110,7 +110,7 @@ func (c *replayCmd) Run(a *verbs.App) error {
 
 // one writes a letter, or returns the reason why not.
 func (r *replaying) one(a *verbs.App, l letters.Letter) error {
-	rec, err := l.Record(&r.check, r.Force)
+	rec, err := l.ToWrite(&r.check, r.Force)
 	r.mu.Lock()
 	lost := r.lost
 	r.counts.Read++
