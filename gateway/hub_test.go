@@ -104,7 +104,7 @@ func TestDecodingNeedsNoShard(t *testing.T) {
 		{"a channel's record", g.takeChannel, nil, true},
 		{"receipts", g.takeReceipts, nil, true},
 	} {
-		unheld(t, "the decoding of "+c.what, g.hubs.list, func() {
+		unlocked(t, "the decoding of "+c.what, g.hubs.list, func() {
 			if err := c.take(&kgo.Record{Key: []byte("general"), Value: []byte{0xff}}, &d); err != nil != c.bad {
 				t.Errorf("%s that cannot be decoded: %v", c.what, err)
 			}
