@@ -38,13 +38,13 @@ func TestARecordBringsLabelsThatAnInboxAlreadyHad(t *testing.T) {
 	g := bare()
 	ann, bob := g.someone("ann"), g.someone("bob")
 	d := g.device(t, ann)
-	inbox := func(u *user, said *view.Said, m int64) {
-		v := view.View{Channel: "c", Member: true, Said: said}
+	inbox := func(u *user, said *view.Details, m int64) {
+		v := view.View{Channel: "c", Member: true, Details: said}
 		u.replace(g, u.entryOf("c"), &v, events.Stamp{FoldVersion: view.OfInbox, M: m})
 	}
 	ann.hub.locked(func() {
 		inbox(ann, nil, 8)
-		inbox(bob, &view.Said{Labels: "work\x00"}, 10)
+		inbox(bob, &view.Details{Labels: "work\x00"}, 10)
 		g.applyChannel(ann.hub, &events.ChannelRecord{ChannelID: []byte("c"), Labels: [][]byte{[]byte("work")}, Stamp: events.Stamp{FoldVersion: 1, M: 9}})
 	})
 	if f := d.last(t); fmt.Sprint(f["labels"]) != "[work]" {
