@@ -293,9 +293,10 @@ func TestSnapshotOfWhatLeaves(t *testing.T) {
 	m := s.start(s.with(t.TempDir(), b)).ready(1)
 	s.join("general", "alice")
 	dir := t.TempDir()
-	for i := 0; m.Checkpoint(0, fmt.Sprintf("%s/first-%d", dir, i)) != nil; i++ { // until its store is written
-		time.Sleep(10 * time.Millisecond)
-	}
+	until(t, "its store is written, so that it can be copied", func() bool {
+		_, _, err := m.Snapshot(t.Context(), 0, snapshot.CreateOptions{})
+		return err == nil
+	})
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
