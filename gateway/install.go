@@ -82,7 +82,8 @@ func (w *installing) register() (after []string) {
 		e := u.entryOf(id)
 		p := events.PartitionOf([]byte(id), g.cfg.Partitions)
 		s := in.at[p]
-		if (e.ch != nil && e.since != unconfirmed) || s.M < e.floorM || (e.stamp != (events.Stamp{}) && !view.Covers(&s, &e.stamp)) {
+		admitted := e.ch != nil && e.since != unconfirmed
+		if s.M < e.floorM || (e.stamp != (events.Stamp{}) && (admitted || !view.Covers(&s, &e.stamp))) {
 			continue
 		}
 		known := u.hub.channels[id]
@@ -90,8 +91,9 @@ func (w *installing) register() (after []string) {
 			known = nil // this user is the first member here, or only memberships are known
 		}
 		u.change(e, func() {
-			e.view.Channel = id
-			g.applyMembership(u, e, id, true, s.M)
+			if e.view.Channel = id; !admitted { // else the timeline has, and nothing has brought the counts yet
+				g.applyMembership(u, e, id, true, s.M)
+			}
 		})
 		reach := max(g.seen[p].Load(), g.reached[p].Load()) // read only after applyMembership: see interest
 		if known != nil {

@@ -124,19 +124,49 @@ func TestWhoLeftTwiceIsTold(t *testing.T) {
 
 // The record of a large channel comes while the inbox of its only member here is being read, and
 // before the message that it includes. The inbox lacks that message, and nothing else will bring
-// it: the inbox is read again.
+// it: the inbox is read again, even if the timeline has made the user a member meanwhile.
 func TestAnInboxReachesWhatItsReadingMissed(t *testing.T) {
-	g := bare()
-	u := g.someone("ann")
-	c := g.loadingDevice(t, u)
-	g.loads.Add(1)
-	in := &inbox{channels: []view.View{{Channel: "crowd", Member: true}}, at: view.Position{0: {M: 11}}, threadsAt: view.Position{0: {M: 11}}}
-	r := crowdRecord(11)
-	if err := g.takeChannel(&kgo.Record{Key: r.ChannelID, Value: events.AppendChannelRecord(nil, r)}, new(decoder)); err != nil {
-		t.Fatal(err)
+	for _, admitted := range []bool{false, true} {
+		g := bare()
+		u := g.someone("ann")
+		c := g.loadingDevice(t, u)
+		g.loads.Add(1)
+		in := &inbox{channels: []view.View{{Channel: "crowd", Member: true}}, at: view.Position{0: {M: 11}}, threadsAt: view.Position{0: {M: 11}}}
+		r := crowdRecord(11)
+		if err := g.takeChannel(&kgo.Record{Key: r.ChannelID, Value: events.AppendChannelRecord(nil, r)}, new(decoder)); err != nil {
+			t.Fatal(err)
+		}
+		if admitted {
+			g.admit(u.hub, members(events.KindMembersJoined, "crowd", "ann"), 10)
+		}
+		if after := g.install(c, in, true); len(after) != 1 || after[0] != "chat.messages/0/11" {
+			t.Errorf("admitted %v: the inbox is to be read again with what %v include", admitted, after)
+		}
 	}
-	if after := g.install(c, in, true); len(after) != 1 || after[0] != "chat.messages/0/11" {
-		t.Errorf("the inbox is to be read again with what %v include", after)
+}
+
+// The records of a large channel run ahead of the delta that ends a membership. For a client, the
+// end is no older than the counts derived from the records: a client that considered it older would
+// keep the channel.
+func TestTheEndOfAMembershipIsNotOlderThanWhatWasDerived(t *testing.T) {
+	g := bare()
+	h, u := g.hubs.list[0], g.someone("ann")
+	d := g.device(t, u)
+	g.applyDelta(u, crowdDelta(5, 1))
+	for offset := int64(5); offset < 12; offset++ {
+		g.applyChannel(h, crowdRecord(offset))
+	}
+	derived, err := events.ParseStamp(d.last(t)["stamp"].(string))
+	if err != nil || derived.M != 12 {
+		t.Fatalf("derived as of %v, %v", derived, err)
+	}
+	gone := crowdDelta(8, 1)
+	gone.Member = false
+	g.applyDelta(u, gone)
+	f := d.last(t)
+	end, err := events.ParseStamp(f["stamp"].(string))
+	if err != nil || f["member"] != false || end != derived && derived.Dominates(end) {
+		t.Errorf("derived as of %v; then %v", derived, f)
 	}
 }
 

@@ -74,9 +74,10 @@ func (g *Gateway) updateFrame(v view.View, stamp events.Stamp, sum view.Totals, 
 	})
 }
 
-// shown returns the stamp that a client gets. Derived or requested counts of a large channel are as
-// new as the channel record, which no delta includes. A view from an inbox gets the fold version 0,
-// so that it dominates nothing at a client: the gateway has already compared.
+// shown returns the stamp that a client gets. A view from an inbox gets the fold version 0, so that
+// it dominates nothing at a client: the gateway has already compared. Counts of a large channel are
+// as new as the channel record, which no delta includes. The offset never decreases: a client would
+// ignore the update, even if it ended the membership.
 func (e *entry) shown() events.Stamp {
 	s := e.stamp
 	if s.FoldVersion == view.OfInbox {
@@ -85,6 +86,8 @@ func (e *entry) shown() events.Stamp {
 	if e.ch != nil && e.ch.Record != nil && (e.exceptions != nil || e.ch.Record.Large) {
 		s.M = max(s.M, e.ch.Record.Stamp.M)
 	}
+	s.M = max(s.M, e.shownM)
+	e.shownM = s.M
 	return s
 }
 

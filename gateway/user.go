@@ -13,16 +13,15 @@ type entry struct {
 	user       *user
 	ch         *channel // nil unless the user is a member
 	stamp      events.Stamp
-	since      int64     // the first offset of chat.messages that they may see; see membership.go
-	memberUpTo int64     // how far in chat.messages the newest inbox, delta or join reaches that made them a member
-	floorM     int64     // offset after their last leave in chat.messages: deltas that do not include it are ignored
-	view       view.View // the last update; the counts of a large channel are derived
-	// exceptions are those from which a large channel is derived; nil: unknown, ask the owner.
-	exceptions *events.Exceptions
+	shownM     int64              // the largest offset of chat.messages in a stamp that clients got
+	since      int64              // the first offset of chat.messages that they may see; see membership.go
+	memberUpTo int64              // how far in chat.messages the newest inbox, delta or join reaches that made them a member
+	floorM     int64              // offset after their last leave in chat.messages: deltas that do not include it are ignored
+	view       view.View          // the last update; the counts of a large channel are derived
+	exceptions *events.Exceptions // from which a large channel is derived; nil: unknown, ask the owner
 	firsts     view.Firsts
-	// threads is the sum of the threads that they follow here, for the totals.
-	threads    view.Threads
-	until      int64 // when the level changes, if the entry is in user.timed; 0: it is not
+	threads    view.Threads // the sum of the threads that they follow here, for the totals
+	until      int64        // when the level changes, if the entry is in user.timed; 0: it is not
 	alarm      alarm.Alarm[*entry]
 	asking     bool   // a question to the owner is in progress
 	answered   int64  // how far in chat.messages the newest answer to one reaches that the view is of
