@@ -1,11 +1,13 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway/internal/view"
+	"github.com/tidemark/tidemark/query/queryv1"
 )
 
 // A user leaves and is back before the delta that ends a thread arrives. Their devices learn that
@@ -50,4 +52,33 @@ func TestARecordBringsLabelsThatAnInboxAlreadyHad(t *testing.T) {
 	if f := d.last(t); fmt.Sprint(f["labels"]) != "[work]" {
 		t.Errorf("the last frame is %v", f)
 	}
+}
+
+// The record of a channel comes before the delta that makes the first user here a member, so nobody
+// keeps it. The owner is asked whether the channel is archived, and for its labels: no delta has them.
+func TestWhoIsAddedAfterTheRecordLearnsTheLabels(t *testing.T) {
+	g := bare()
+	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}
+	u := g.someone("ann")
+	d := g.device(t, u)
+	g.query = labelled{}
+	g.applyChannel(u.hub, &events.ChannelRecord{ChannelID: []byte("c"), Labels: [][]byte{[]byte("work")}, Archived: true, Stamp: events.Stamp{FoldVersion: 1, M: 9}})
+	g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("c"), Member: true, Stamp: events.Stamp{FoldVersion: 1, M: 9}})
+	for len(g.asks) > 0 {
+		g.answerAsk(t.Context(), <-g.asks)
+	}
+	if f := d.last(t); fmt.Sprint(f["labels"]) != "[work]" || f["archived"] != true {
+		t.Errorf("the last frame is %v", f)
+	}
+	g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("c"), Member: true, Stamp: events.Stamp{FoldVersion: 1, M: 9, R: 2}})
+	if f := d.last(t); len(g.asks) > 0 || fmt.Sprint(f["labels"]) != "[work]" {
+		t.Errorf("%d more questions after the answer, and the last frame is %v", len(g.asks), f)
+	}
+}
+
+// labelled is an owner of an archived channel with a label.
+type labelled struct{ Queries }
+
+func (labelled) GetUnread(_ context.Context, m *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error) {
+	return &queryv1.ChannelUnread{ChannelId: m.ChannelId, Member: true, Archived: true, Labels: []string{"work"}, AsOf: []string{"chat.messages/0/8", "chat.reads/0/0"}}, nil
 }

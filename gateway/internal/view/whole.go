@@ -6,17 +6,18 @@ import "github.com/tidemark/tidemark/events"
 type Whole struct {
 	Archived bool   // archived for everybody
 	Labels   string // labels, encoded as in Details
+	known    bool   // from a record or an answer
 }
 
 // WholeOf returns the Whole of a channel record.
-func WholeOf(r *events.ChannelRecord) Whole { return Whole{r.Archived, Join(r.Labels)} }
+func WholeOf(r *events.ChannelRecord) Whole { return Whole{r.Archived, Join(r.Labels), true} }
 
 // Learn takes the values of an answer when there is no record.
 func (w *Whole) Learn(v *View) {
 	if !v.Archived || !v.Filed().Is {
 		w.Archived = v.Archived
 	}
-	w.Labels = ""
+	w.Labels, w.known = "", true
 	if v.Details == nil || v.Details.Labels == v.Details.OwnLabels {
 		return
 	}
@@ -44,8 +45,8 @@ func (w *Whole) Complete(v, was *View, headPos uint32, recorded bool) (ask bool)
 	}
 	v.Archived = w.Archived || filed.Is
 	own := v.ownLabels()
-	if !recorded { // the head may have moved on, and a label may be the channel's too
-		ask = s != nil && s.Filed.Is && !s.Filed.Keep || !v.Archived && was.Archived || own != was.ownLabels()
+	if !recorded { // the head may have moved on, a label may be the channel's too, and its record may have come before its first member
+		ask = !w.known || s != nil && s.Filed.Is && !s.Filed.Keep || !v.Archived && was.Archived || own != was.ownLabels()
 	}
 	if w.Labels == "" && s == nil {
 		return ask
