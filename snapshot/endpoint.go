@@ -64,7 +64,7 @@ func (e *exactReader) Read(p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	n, err := e.r.Read(p[:min(int64(len(p)), e.left)])
-	if e.left -= int64(n); err == io.EOF && e.left > 0 { //nolint:errorlint // a Reader returns io.EOF itself
+	if e.left -= int64(n); err == io.EOF && e.left > 0 {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err

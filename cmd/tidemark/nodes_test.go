@@ -60,6 +60,9 @@ func TestDevPrintsWhatToTryAndStops(t *testing.T) {
 		if c != nil {
 			_ = c.CloseNow()
 		}
+		if res != nil && res.Body != nil {
+			_ = res.Body.Close()
+		}
 		if res == nil || res.StatusCode != want {
 			t.Errorf("a page of %s: %v, %v, want %d", origin, res, err, want)
 		}

@@ -139,7 +139,7 @@ func TestCreationThatIsRefusedSaysWhy(t *testing.T) {
 		specs := prefixed(t, adm, 1, 3)[:2]
 		specs[1].Replication = 1
 		report, err := kafkaadmin.Ensure(ctx, adm, specs)
-		if err == nil || !strings.Contains(err.Error(), specs[0].Name) || !strings.Contains(err.Error(), "replication factor") {
+		if err == nil || !strings.Contains(err.Error(), specs[0].Name) || !strings.Contains(err.Error(), "--replication-factor") {
 			t.Errorf("3 replicas on one broker: %v", err)
 		}
 		if !slices.Equal(report.Created, names(specs[1:])) {

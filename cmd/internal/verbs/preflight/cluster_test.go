@@ -124,6 +124,6 @@ func await(ctx context.Context, t *testing.T, what string, f func(*redis.Client)
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
-		cl.Close()
+		_ = cl.Close()
 	}
 }
