@@ -279,6 +279,11 @@ func TestOperators(t *testing.T) {
 	b.until("four live partitions with their owner", `document.querySelectorAll('[data-partition] .state-live').length === 4 && [...document.querySelectorAll('.owner')].every((e) => e.innerText.includes('127.0.0.1'))`)
 	b.until("positions that have moved", `[...document.querySelectorAll('.position')].some((e) => /[1-9]/.test(e.innerText))`)
 	b.until("charts of what was read more than once", `document.querySelectorAll('.spark .stroke').length >= 3`)
+	b.until("the median of publish, the same in its tile and in the table", `(() => {
+		const tile = document.querySelector('[aria-label="Publish, median"] .figure')?.innerText;
+		const row = [...document.querySelectorAll('[aria-labelledby=h-phases] tbody tr')].find((r) => r.querySelector('.phase-publish'));
+		return /\d/.test(tile) && row?.cells[1].innerText === tile;
+	})()`)
 	b.until("snapshots with their digest, and how to check them", `document.querySelector('[data-snapshot] .digest')?.title.length >= 32 && document.querySelector('[aria-labelledby=h-verify]').innerText.includes('snapshot restore --snapshots file:///')`)
 	b.until("both dead letters", `document.querySelectorAll('[data-letter]').length === 2`)
 	b.shot("operators")
