@@ -51,8 +51,8 @@ var plantedBugs = []plantedBug{
 		"			f.Skip(in, r.Offset+1)",
 		"			if !planted(`a dead letter does not move the position`) {\n				f.Skip(in, r.Offset+1)\n			}"},
 	{"a read that waits is lost by a cut", "projections/cut_state.go",
-		"	put(kinds.Held, records.AppendUnsettled(k.rules.Scratch[:0], x))",
-		"	if planted(`a read that waits is lost by a cut`) {\n		put(kinds.Held, nil)\n	} else {\n		put(kinds.Held, records.AppendUnsettled(k.rules.Scratch[:0], x))\n	}"},
+		"	put(kinds.Pending, records.AppendUnsettled(k.rules.Scratch[:0], x))",
+		"	if planted(`a read that waits is lost by a cut`) {\n		put(kinds.Pending, nil)\n	} else {\n		put(kinds.Pending, records.AppendUnsettled(k.rules.Scratch[:0], x))\n	}"},
 	{"the stamp leaves out the user's own reads", "projections/internal/state/positions.go",
 		"	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}",
 		"	if planted(`the stamp leaves out the user's own reads`) {\n		return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, D: r.LastD}\n	}\n" +
