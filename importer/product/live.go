@@ -53,10 +53,18 @@ func NewLive(product string, now source.Tables) Live {
 	return nil
 }
 
-// remembered is the largest number of values in a memory.
-const remembered = 200_000
+// Remembered is the largest number of values that Keep leaves in a memory.
+const Remembered = 200_000
 
-// memory remembers values by key. It forgets all of them when it is full: it only saves work.
+// Keep puts a value into a memory. A full memory forgets all others: it only saves work and records.
+func Keep[K comparable, V any](memory map[K]V, key K, v V) {
+	if len(memory) >= Remembered {
+		clear(memory)
+	}
+	memory[key] = v
+}
+
+// memory remembers values by key, by the rule of Keep.
 type memory[V comparable] struct{ of map[string]V }
 
 func (m *memory[V]) get(key string) (V, bool) {
@@ -69,10 +77,10 @@ func (m *memory[V]) set(key string, v V) bool {
 	if was, ok := m.of[key]; ok && was == v {
 		return false
 	}
-	if m.of == nil || len(m.of) >= remembered {
+	if m.of == nil {
 		m.of = map[string]V{}
 	}
-	m.of[key] = v
+	Keep(m.of, key, v)
 	return true
 }
 

@@ -8,10 +8,6 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// remembered is the largest number of users, topics or messages in a memory. A full memory forgets
-// all of them: it only saves records.
-const remembered = 200_000
-
 // Live maps the changes. Tinode writes a row of a subscription for many reasons; only its new facts
 // become events, as far as the bridge remembers.
 type Live struct {

@@ -41,10 +41,7 @@ func (l *Live) topic(c *change) error {
 	if !ended || l.ended[e.Channel] {
 		return nil
 	}
-	if len(l.ended) >= remembered {
-		clear(l.ended)
-	}
-	l.ended[e.Channel] = true
+	product.Keep(l.ended, e.Channel, true)
 	return c.send(&e)
 }
 
@@ -81,10 +78,7 @@ func (l *Live) subscription(c *change) error {
 			return err
 		}
 	}
-	if len(l.subscriptions) >= remembered {
-		clear(l.subscriptions)
-	}
-	l.subscriptions[at] = is
+	product.Keep(l.subscriptions, at, is)
 	return nil
 }
 

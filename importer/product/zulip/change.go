@@ -8,22 +8,18 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// remembered is the largest number of values in a memory. A full memory forgets all of them: it only
-// saves work and records.
-const remembered = 200_000
-
 // Live maps the changes. It looks up what a row refers to in the current database.
 type Live struct {
 	now source.Tables
 
-	kinds   map[string]string       // type of a recipient
-	members map[[2]string]member    // what was written, by channel and user
-	paired  map[string]bool         // conversations of two whose users are members
-	posts   map[string]post         // messages
-	pointed map[[2]string]string    // the pointer that was written, by channel and user
-	ended   map[string]bool         // deactivated streams
-	reads   map[[2]string]*userRead // flags that the current transaction has changed, by user and message
-	order   [][2]string             // keys of reads
+	kinds   map[string]string    // type of a recipient
+	members map[[2]string]member // what was written, by channel and user
+	paired  map[string]bool      // conversations of two whose users are members
+	posts   map[string]post      // messages
+	pointed map[[2]string]string // the pointer that was written, by channel and user
+	ended   map[string]bool      // deactivated streams
+	reads   map[[2]string]bool   // flags that the current transaction has changed, by user and message: unread now
+	order   [][2]string          // keys of reads
 }
 
 // member is what was written of a user in a channel.
@@ -64,12 +60,4 @@ func (c *change) send(e *importer.Event) error { return c.emit(c.origin(), e) }
 func (l *Live) rows(ctx context.Context, table, query string, fn func(*source.Row) error) error {
 	_, err := l.now.Rows(ctx, table, query, fn)
 	return err
-}
-
-// keep remembers a value.
-func keep[K comparable, V any](memory map[K]V, key K, v V) {
-	if len(memory) >= remembered {
-		clear(memory)
-	}
-	memory[key] = v
 }

@@ -11,8 +11,8 @@ import (
 // Transaction maps a transaction. Its messages come first, in one query, and its flags last,
 // because these decide together where a user's pointer is.
 func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit product.Emit) error {
-	l.reads, l.order = map[[2]string]*userRead{}, nil
-	var said []*change
+	l.reads, l.order = map[[2]string]bool{}, nil
+	var messages []*change
 	last := &change{ctx: ctx, commit: tx.Time.UnixMilli(), problems: p, emit: emit}
 	for i := range tx.Changes {
 		x := &tx.Changes[i]
@@ -25,7 +25,7 @@ func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *impor
 		case "zerver_subscription":
 			err = l.subscription(c)
 		case "zerver_message":
-			said = append(said, c)
+			messages = append(messages, c)
 		case "zerver_usermessage":
 			l.flagged(c, x.Before)
 		}
@@ -33,7 +33,7 @@ func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *impor
 			return err
 		}
 	}
-	if err := l.messages(ctx, said); err != nil {
+	if err := l.messages(ctx, messages); err != nil {
 		return err
 	}
 	return l.read(last)

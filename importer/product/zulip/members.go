@@ -18,7 +18,7 @@ func (l *Live) stream(c *change) error {
 	if c.kind == source.Removed || c.Text("deactivated") != "t" && c.Text("deactivated") != "true" || l.ended[channel] {
 		return nil
 	}
-	keep(l.ended, channel, true)
+	product.Keep(l.ended, channel, true)
 	return c.send(&importer.Event{Kind: importer.KindChannelDeleted, Channel: channel, At: c.commit})
 }
 
@@ -38,7 +38,7 @@ func (l *Live) subscription(c *change) error {
 		if err != nil {
 			return err
 		}
-		keep(l.kinds, channel, kind)
+		product.Keep(l.kinds, channel, kind)
 	}
 	if kind == "" || kind == toUser {
 		return nil
@@ -47,7 +47,7 @@ func (l *Live) subscription(c *change) error {
 	was, known := l.members[at]
 	is := member{active: yes(c.Text("active"))}
 	is.muted = is.active && yes(c.Text("is_muted"))
-	keep(l.members, at, is)
+	product.Keep(l.members, at, is)
 	if !known || is.active != was.active {
 		e := &importer.Event{Kind: importer.KindLeave, Channel: channel, User: user, At: c.commit}
 		if is.active {

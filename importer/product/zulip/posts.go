@@ -66,7 +66,7 @@ func (l *Live) message(c *change, e importer.Event) error {
 	case known && was.content == is.content:
 		return nil // another column has changed
 	}
-	keep(l.posts, e.ID, is)
+	product.Keep(l.posts, e.ID, is)
 	if c.kind == source.Updated {
 		if e.Until > 0 {
 			return nil // its deletion follows
@@ -87,7 +87,7 @@ func (l *Live) pair(c *change, channel string) error {
 	if !ok || l.paired[channel] {
 		return nil
 	}
-	keep(l.paired, channel, true)
+	product.Keep(l.paired, channel, true)
 	for _, user := range slices.Compact([]string{low, high}) {
 		if err := c.send(&importer.Event{Kind: importer.KindMember, Channel: channel, User: user, At: c.commit, Direct: true}); err != nil {
 			return err

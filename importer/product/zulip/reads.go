@@ -7,12 +7,10 @@ import (
 	"strconv"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product"
 	"github.com/tidemark/tidemark/importer/product/internal/zulip"
 	"github.com/tidemark/tidemark/importer/source"
 )
-
-// userRead is a change of the flag that says whether a user has read a message.
-type userRead struct{ unread bool }
 
 // flagged takes a row of a user's message. A new one is unread, as Tidemark takes it, unless its
 // flags say that it was read at once.
@@ -25,10 +23,10 @@ func (l *Live) flagged(c *change, before *source.Row) {
 		return // another flag
 	}
 	at := [2]string{c.Text("user_profile_id"), c.Text("message_id")}
-	if l.reads[at] == nil {
+	if _, changed := l.reads[at]; !changed {
 		l.order = append(l.order, at)
 	}
-	l.reads[at] = &userRead{unread}
+	l.reads[at] = unread
 }
 
 // reading is what a transaction has changed for a user in a channel.
@@ -87,7 +85,7 @@ func (l *Live) pairs(c *change) (pairs map[[2]string]*reading, order [][2]string
 			order = append(order, place)
 		}
 		switch {
-		case l.reads[at].unread:
+		case l.reads[at]:
 			r.unread = true
 		case m.sender != user:
 			r.read = append(r.read, id)
@@ -112,7 +110,7 @@ func (l *Live) find(ctx context.Context) error {
 		found[row.Text("id")] = post{channel: row.Text("channel"), sender: row.Text("sender_id")}
 		return nil
 	})
-	if len(l.posts)+len(found) > remembered {
+	if len(l.posts)+len(found) > product.Remembered {
 		known := l.posts
 		l.posts = map[string]post{}
 		for _, at := range l.order {
@@ -147,7 +145,7 @@ func (l *Live) place(c *change, at [2]string, r *reading, lowest string) error {
 		}
 	}
 	if e.ID != "" && l.pointed[at] != e.ID || e.Next != "" {
-		keep(l.pointed, at, e.ID)
+		product.Keep(l.pointed, at, e.ID)
 		if err := c.send(e); err != nil {
 			return err
 		}
