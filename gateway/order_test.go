@@ -24,6 +24,21 @@ func crowdDelta(m, r int64) *events.UnreadDelta {
 	return &events.UnreadDelta{ChannelID: []byte("crowd"), Member: true, Large: true, Stamp: events.Stamp{FoldVersion: 1, M: m, R: r}}
 }
 
+// crowdRunsAhead makes a user a member of a large channel whose records run ahead of the deltas. It
+// returns the stamp of what was derived last.
+func (g *Gateway) crowdRunsAhead(t *testing.T, u *user, d *conn) events.Stamp {
+	t.Helper()
+	g.applyDelta(u, crowdDelta(5, 1))
+	for offset := int64(5); offset < 12; offset++ {
+		g.applyChannel(u.hub, crowdRecord(offset))
+	}
+	derived, err := events.ParseStamp(d.last(t)["stamp"].(string))
+	if err != nil || derived.M != 12 {
+		t.Fatalf("derived as of %v, %v", derived, err)
+	}
+	return derived
+}
+
 // counted is an owner that has folded up to an offset.
 type counted struct {
 	Queries
@@ -41,16 +56,9 @@ func (c counted) GetUnread(_ context.Context, m *queryv1.GetUnreadRequest) (*que
 func TestAnAnswerIsNotOlderThanWhatWasDerived(t *testing.T) {
 	g := bare()
 	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}
-	h, u := g.hubs.list[0], g.someone("ann")
+	u := g.someone("ann")
 	d := g.device(t, u)
-	g.applyDelta(u, crowdDelta(5, 1))
-	for offset := int64(5); offset < 12; offset++ {
-		g.applyChannel(h, crowdRecord(offset))
-	}
-	derived, err := events.ParseStamp(d.last(t)["stamp"].(string))
-	if err != nil || derived.M != 12 {
-		t.Fatalf("derived as of %v, %v", derived, err)
-	}
+	derived := g.crowdRunsAhead(t, u, d)
 	ask := crowdDelta(11, 1) // one of the messages is hidden from her
 	ask.Ask = true
 	g.applyDelta(u, ask)
@@ -150,16 +158,9 @@ func TestAnInboxReachesWhatItsReadingMissed(t *testing.T) {
 // keep the channel.
 func TestTheEndOfAMembershipIsNotOlderThanWhatWasDerived(t *testing.T) {
 	g := bare()
-	h, u := g.hubs.list[0], g.someone("ann")
+	u := g.someone("ann")
 	d := g.device(t, u)
-	g.applyDelta(u, crowdDelta(5, 1))
-	for offset := int64(5); offset < 12; offset++ {
-		g.applyChannel(h, crowdRecord(offset))
-	}
-	derived, err := events.ParseStamp(d.last(t)["stamp"].(string))
-	if err != nil || derived.M != 12 {
-		t.Fatalf("derived as of %v, %v", derived, err)
-	}
+	derived := g.crowdRunsAhead(t, u, d)
 	gone := crowdDelta(8, 1)
 	gone.Member = false
 	g.applyDelta(u, gone)
