@@ -45,7 +45,7 @@ func (s *session) steps(touched []*part) ([]*part, []step) {
 	}
 	steps := make([]step, len(touched))
 	for i, p := range touched {
-		steps[i] = step{p.partition, p.stored, p.next}
+		steps[i] = step{p.partition, p.Stored, p.Next}
 	}
 	return touched, steps
 }
@@ -71,10 +71,10 @@ func (s *session) advance(ctx context.Context, touched []*part, oldest time.Time
 	defer s.mu.Unlock()
 	behind := int64(0)
 	for i, p := range touched {
-		p.stored = steps[i].next
+		p.Stored = steps[i].next
 		if s.parts[p.partition] == p {
-			s.cache.metrics.lag.Put(p.partition, p.end-p.stored)
-			behind += p.end - p.stored
+			s.cache.metrics.lag.Put(p.partition, p.End-p.Stored)
+			behind += p.End - p.Stored
 		}
 	}
 	if oldest.IsZero() || behind == 0 {

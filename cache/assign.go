@@ -12,12 +12,8 @@ import (
 )
 
 // assign returns the offsets at which newly assigned partitions start: the cursors in Redis. It
-// waits for Redis and for the brokers until the rebalance (group) or the session ends.
-func (s *session) assign(session, group context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	ctx, cancel := context.WithCancel(group)
-	defer cancel()
-	defer context.AfterFunc(session, cancel)()
-
+// waits for Redis and for the brokers until ctx ends, with the rebalance or the session.
+func (s *session) assign(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	list := sink.Assigned(offsets)
 	logs, err := s.logs.Extents(ctx, list)
 	if err != nil {
@@ -53,7 +49,8 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 			}
 		}
 		s.parts[p] = &part{
-			partition: p, token: token, table: newTable(1), publishFrom: publishFrom, begun: logs[i].End, stored: next[i], next: next[i], commit: -1, end: logs[i].End,
+			partition: p, token: token, table: newTable(1), publishFrom: publishFrom, begun: logs[i].End,
+			Progress: sink.Progress{Stored: next[i], Next: next[i], Commit: -1, End: logs[i].End},
 		}
 		offsets[p.Topic][p.Number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
 		s.cache.metrics.lag.Put(p, logs[i].End-next[i])
@@ -67,13 +64,7 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 func (s *session) release(gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for topic, numbers := range gone {
-		for _, n := range numbers {
-			p := partition{Topic: topic, Number: n}
-			delete(s.parts, p)
-			s.cache.metrics.lag.Drop(p)
-		}
-	}
+	s.parts.Release(gone, s.cache.metrics.lag)
 }
 
 // breaks ends the session with err, unless the session is already ending.
@@ -85,16 +76,10 @@ func (s *session) breaks(err error) {
 }
 
 // uncommitted returns the group offsets that are behind the applied records.
-func (s *session) uncommitted() (offsets sink.Offsets) {
+func (s *session) uncommitted() sink.Offsets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.parts {
-		if p.stored != p.commit {
-			offsets.Add(p.partition, p.stored)
-			p.commit = p.stored
-		}
-	}
-	return offsets
+	return s.parts.Uncommitted()
 }
 
 // end updates the ends of the logs.
@@ -102,10 +87,5 @@ func (s *session) end(ends kadm.ListedOffsets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cfg.plant("ends")
-	for _, p := range s.parts {
-		if o, ok := ends.Lookup(p.Topic, p.Number); ok && o.Err == nil {
-			p.end = max(p.end, o.Offset)
-			s.cache.metrics.lag.Put(p.partition, p.end-p.stored)
-		}
-	}
+	s.parts.SetEnds(ends, s.cache.metrics.lag)
 }

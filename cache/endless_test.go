@@ -138,7 +138,7 @@ func (e *endless) somePart() partition {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for p, part := range s.parts {
-			if part.stored > 0 {
+			if part.Stored > 0 {
 				moved = p
 				return true
 			}

@@ -31,34 +31,30 @@ type session struct {
 	broken chan error // why the session must end, from the group's goroutine
 
 	mu    sync.Mutex
-	parts map[partition]*part // owned now
+	parts sink.Owned[*part] // owned now
 
 	// Used by the poll loop only.
 	batch   batch
 	checked time.Time // when all cursors were last compared
 	commits sink.Committer
-	bad     loglimit.Limiter // skipped records that are not logged yet
-	lastBad error
+	bad     loglimit.Lines[error] // skipped records that are not logged yet
 }
 
-// part is a partition that a session owns. session.mu guards what changes.
+// part is a partition that a session owns. session.mu guards Progress.
 type part struct {
 	partition
+	sink.Progress
 	token       string      // names this ownership in Redis
 	publishFrom int64       // records from this offset on are published; older ones already were
 	begun       int64       // the end of the log when this ownership began: another owner may have written earlier records
 	table       *table      // used by the poll loop only
 	lost        atomic.Bool // Redis names another owner
-	stored      int64       // the last known cursor in Redis
-	next        int64       // everything below was applied
-	commit      int64       // the group's offset
-	end         int64       // last known end of the log
 }
 
 func newSession(c *Cache, adm *kadm.Client, f filling) *session {
 	s := &session{
 		cache: c, cfg: &c.cfg, fill: f,
-		broken: make(chan error, 1), parts: map[partition]*part{}, batch: batch{format: c.cfg.format},
+		broken: make(chan error, 1), parts: sink.Owned[*part]{}, batch: batch{format: c.cfg.format},
 	}
 	s.logs = sink.Logs{Admin: adm, Topics: []string{c.cfg.Unread, c.cfg.Channels}, RetryMin: c.cfg.RetryMin, RetryMax: c.cfg.RetryMax, Logger: c.cfg.Logger}
 	s.commits = sink.Committer{Every: c.cfg.CommitEvery, Behind: s.uncommitted}
@@ -66,15 +62,12 @@ func newSession(c *Cache, adm *kadm.Client, f filling) *session {
 }
 
 // group returns the configuration of the session's membership.
-func (s *session) group(session context.Context) sink.Group {
+func (s *session) group() sink.Group {
 	return sink.Group{
 		Brokers: s.cfg.Brokers, Name: s.cfg.Group, ClientID: "tidemark-cache", Subsystem: "cache_kafka", Topics: s.logs.Topics,
 		SessionTimeout: s.cfg.SessionTimeout, FetchBytes: s.cfg.FetchBytes, PartitionBytes: min(s.cfg.FetchBytes, max(s.cfg.FetchBytes/4, 4<<20)),
 		Options: s.cfg.ClientOptions, Registerer: s.cfg.Registerer, Logger: s.cfg.Logger,
-		Assign: func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-			return s.assign(session, group, o)
-		},
-		LetGo: s.release, Breaks: s.breaks,
+		Assign: s.assign, LetGo: s.release, Breaks: s.breaks,
 	}
 }
 
@@ -82,8 +75,8 @@ func (s *session) group(session context.Context) sink.Group {
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	group := s.group(ctx)
-	client, err := group.Client()
+	group := s.group()
+	client, err := group.Client(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +90,7 @@ func (s *session) run(ctx context.Context) error {
 	}()
 	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.logs.WatchEnds(ctx, s.cfg.CommitEvery, s.end) })
 	err = s.consume(ctx, &group)
-	s.logSkipped(s.bad.Rest())
+	s.bad.Rest(s.logSkipped)
 	return err
 }
 
@@ -147,11 +140,10 @@ func (s *session) apply(ctx context.Context, fetches kgo.Fetches) error {
 		}
 		s.cache.metrics.count(b.tally)
 		if b.lastBad != nil {
-			s.bad.Add(b.tally.bad)
-			s.lastBad = b.lastBad
+			s.bad.Add(b.tally.bad, b.lastBad)
 		}
 	}
-	s.logSkipped(s.bad.Due(time.Now()))
+	s.bad.Due(time.Now(), s.logSkipped)
 	touched, err = s.kept(touched)
 	if err != nil {
 		return err
@@ -221,16 +213,14 @@ func (s *session) note(f *kgo.FetchTopicPartition) *part {
 		return nil
 	}
 	p.table.limit = max(1, s.cfg.KnownPairs/len(s.parts))
-	p.next = f.Records[len(f.Records)-1].Offset + 1
-	p.end = max(p.end, f.HighWatermark, p.next)
+	p.Next = f.Records[len(f.Records)-1].Offset + 1
+	p.End = max(p.End, f.HighWatermark, p.Next)
 	return p
 }
 
-// logSkipped logs that count records were skipped.
-func (s *session) logSkipped(count int) {
-	if count > 0 {
-		s.cfg.Logger.Error("records were skipped and are not cached; the error names the last one", "count", count, "error", s.lastBad)
-	}
+// logSkipped logs that count records were skipped. last names the last one.
+func (s *session) logSkipped(last error, count int) {
+	s.cfg.Logger.Error("records were skipped and are not cached; the error names the last one", "count", count, "error", last)
 }
 
 // describe returns lines about the progress of the filling.
@@ -239,7 +229,7 @@ func (s *session) describe() []string {
 	defer s.mu.Unlock()
 	behind := int64(0)
 	for _, p := range s.parts {
-		behind += max(0, p.end-p.next)
+		behind += max(0, p.End-p.Next)
 	}
 	return []string{fmt.Sprintf("cache: Redis is being filled: %d partitions here, %d records to go", len(s.parts), behind)}
 }

@@ -14,13 +14,8 @@ import (
 )
 
 // assign returns the offsets at which newly assigned partitions start: their positions in the
-// database. It waits for the database and the brokers, until the rebalance (group) or the session
-// ends.
-func (s *session) assign(session, group context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-	ctx, cancel := context.WithCancel(group)
-	defer cancel()
-	defer context.AfterFunc(session, cancel)()
-
+// database. It waits for the database and for the brokers until ctx ends, with the rebalance or the session.
+func (s *session) assign(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	list := sink.Assigned(offsets)
 	logs, err := s.logs.Extents(ctx, list)
 	if err != nil {
@@ -43,7 +38,7 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i, p := range list {
-		s.parts[p] = &part{partition: p, token: token, stored: next[i], next: next[i], commit: -1, end: logs[i].End}
+		s.parts[p] = &part{partition: p, token: token, Progress: sink.Progress{Stored: next[i], Next: next[i], Commit: -1, End: logs[i].End}}
 		offsets[p.Topic][p.Number] = kgo.NewOffset().At(next[i]).WithEpoch(-1)
 		s.sink.metrics.lag.Put(p, logs[i].End-next[i])
 		s.cfg.Logger.Info("partition is written to SQL here", "topic", p.Topic, "partition", p.Number, "offset", next[i], "end", logs[i].End)
@@ -56,14 +51,8 @@ func (s *session) assign(session, group context.Context, offsets map[string]map[
 func (s *session) release(gone map[string][]int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for topic, numbers := range gone {
-		for _, n := range numbers {
-			p := partition{Topic: topic, Number: n}
-			delete(s.parts, p)
-			s.released = true
-			s.sink.metrics.lag.Drop(p)
-		}
-	}
+	s.parts.Release(gone, s.sink.metrics.lag)
+	s.released = true
 }
 
 // breaks ends the session with err, unless the session is already ending.
@@ -75,28 +64,17 @@ func (s *session) breaks(err error) {
 }
 
 // uncommitted returns the group offsets that are behind the written records.
-func (s *session) uncommitted() (offsets sink.Offsets) {
+func (s *session) uncommitted() sink.Offsets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.parts {
-		if p.stored != p.commit {
-			offsets.Add(p.partition, p.stored)
-			p.commit = p.stored
-		}
-	}
-	return offsets
+	return s.parts.Uncommitted()
 }
 
 // end updates the ends of the logs.
 func (s *session) end(ends kadm.ListedOffsets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range s.parts {
-		if o, ok := ends.Lookup(p.Topic, p.Number); ok && o.Err == nil {
-			p.end = max(p.end, o.Offset)
-			s.sink.metrics.lag.Put(p.partition, p.end-p.stored)
-		}
-	}
+	s.parts.SetEnds(ends, s.sink.metrics.lag)
 	if !s.since.IsZero() {
 		s.sink.metrics.lagSeconds.Set(time.Since(s.since).Seconds())
 	}

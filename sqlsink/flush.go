@@ -139,10 +139,9 @@ func (s *session) flush(ctx context.Context) error {
 	m.bad.Add(float64(b.tally.bad))
 	m.written.Add(float64(max(0, b.tally.records-b.tally.coalesced-b.tally.bad)))
 	if b.tally.lastBad != nil {
-		s.bad.Add(b.tally.bad)
-		s.lastBad = b.tally.lastBad
+		s.bad.Add(b.tally.bad, b.tally.lastBad)
 	}
-	s.logSkipped(s.bad.Due(time.Now()))
+	s.bad.Due(time.Now(), s.logSkipped)
 	b.reset()
 	s.fill.complete = complete
 	s.sink.complete.Set(complete)
@@ -150,11 +149,9 @@ func (s *session) flush(ctx context.Context) error {
 	return nil
 }
 
-// logSkipped logs that count records were skipped.
-func (s *session) logSkipped(count int) {
-	if count > 0 {
-		s.cfg.Logger.Error("records were skipped and are not in the database; the error names the last one", "count", count, "error", s.lastBad)
-	}
+// logSkipped logs that count records were skipped. last names the last one.
+func (s *session) logSkipped(last error, count int) {
+	s.cfg.Logger.Error("records were skipped and are not in the database; the error names the last one", "count", count, "error", last)
 }
 
 // owned drops rows of partitions that were given away from the batch, and returns the steps of the
@@ -169,8 +166,8 @@ func (s *session) owned() (steps []step) {
 	}
 	s.sink.metrics.skipped.Add(float64(n))
 	for _, p := range s.parts {
-		if p.next > p.stored || !s.fill.complete {
-			steps = append(steps, step{p.partition, p.token, p.stored, p.next})
+		if p.Next > p.Stored || !s.fill.complete {
+			steps = append(steps, step{p.partition, p.token, p.Stored, p.Next})
 		}
 	}
 	sortSteps(steps)
@@ -188,7 +185,7 @@ func (s *session) written(steps []step) {
 		if p == nil || p.token != step.token {
 			continue
 		}
-		p.stored = step.next
-		s.sink.metrics.lag.Put(p.partition, p.end-p.stored)
+		p.Stored = step.next
+		s.sink.metrics.lag.Put(p.partition, p.End-p.Stored)
 	}
 }

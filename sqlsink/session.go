@@ -27,31 +27,27 @@ type session struct {
 	broken chan error // why the session must end, from the group's goroutine
 
 	mu       sync.Mutex
-	parts    map[partition]*part // owned now
-	released bool                // a partition was given away since the last flush
-	since    time.Time           // when the oldest record that is not written was fetched; zero: there is none
+	parts    sink.Owned[*part] // owned now
+	released bool              // a partition was given away since the last flush
+	since    time.Time         // when the oldest record that is not written was fetched; zero: there is none
 
 	// Used by the poll loop only.
 	fill    filling
 	batch   batch
 	checked time.Time // when the database was last checked
 	commits sink.Committer
-	bad     loglimit.Limiter // records that were not written and are not logged yet
-	lastBad error
+	bad     loglimit.Lines[error] // records that were not written and are not logged yet
 }
 
-// part is a partition that a session owns. session.mu guards what changes.
+// part is a partition that a session owns. session.mu guards Progress.
 type part struct {
 	partition
-	token  string // names this ownership in the database
-	stored int64  // the last known position in the database
-	next   int64  // everything below was collected
-	commit int64  // the group's offset
-	end    int64  // last known end of the log
+	sink.Progress
+	token string // names this ownership in the database
 }
 
 func newSession(to *Sink, adm *kadm.Client, f filling) *session {
-	s := &session{sink: to, cfg: &to.cfg, fill: f, begun: f, broken: make(chan error, 1), parts: map[partition]*part{}, checked: time.Now()}
+	s := &session{sink: to, cfg: &to.cfg, fill: f, begun: f, broken: make(chan error, 1), parts: sink.Owned[*part]{}, checked: time.Now()}
 	s.logs = sink.Logs{Admin: adm, Topics: to.cfg.topics(), RetryMin: to.cfg.RetryMin, RetryMax: to.cfg.RetryMax, Logger: to.cfg.Logger}
 	s.commits = sink.Committer{Every: to.cfg.CommitEvery, Behind: s.uncommitted}
 	s.batch.reset()
@@ -59,15 +55,12 @@ func newSession(to *Sink, adm *kadm.Client, f filling) *session {
 }
 
 // group returns the configuration of the session's membership.
-func (s *session) group(session context.Context) sink.Group {
+func (s *session) group() sink.Group {
 	return sink.Group{
 		Brokers: s.cfg.Brokers, Name: s.cfg.Group, ClientID: "tidemark-sql", Subsystem: "sql_kafka", Topics: s.logs.Topics,
 		SessionTimeout: s.cfg.SessionTimeout, FetchBytes: s.cfg.FetchBytes, PartitionBytes: min(s.cfg.FetchBytes, 4<<20),
 		Options: s.cfg.ClientOptions, Registerer: s.cfg.Registerer, Logger: s.cfg.Logger,
-		Assign: func(group context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
-			return s.assign(session, group, o)
-		},
-		LetGo: s.release, Breaks: s.breaks,
+		Assign: s.assign, LetGo: s.release, Breaks: s.breaks,
 	}
 }
 
@@ -76,10 +69,10 @@ func (s *session) group(session context.Context) sink.Group {
 func (s *session) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	group := s.group(ctx)
+	group := s.group()
 	// Records are collected between a poll and AllowRebalance, so that none is added after its
 	// partition was given away.
-	client, err := group.Client(kgo.BlockRebalanceOnPoll())
+	client, err := group.Client(ctx, kgo.BlockRebalanceOnPoll())
 	if err != nil {
 		return err
 	}
@@ -94,7 +87,7 @@ func (s *session) run(ctx context.Context) error {
 	}()
 	guard.Go("watching the ends of the logs", func(e *guard.Error) { s.breaks(e) }, func() { s.logs.WatchEnds(ctx, s.cfg.CommitEvery, s.end) })
 	err = s.consume(ctx, &group)
-	s.logSkipped(s.bad.Rest())
+	s.bad.Rest(s.logSkipped)
 	return err
 }
 
@@ -175,8 +168,8 @@ func (s *session) collect(fetches kgo.Fetches) {
 				s.add(r, p)
 			}
 		}
-		p.next = f.Records[len(f.Records)-1].Offset + 1
-		p.end = max(p.end, f.HighWatermark, p.next)
+		p.Next = f.Records[len(f.Records)-1].Offset + 1
+		p.End = max(p.End, f.HighWatermark, p.Next)
 		if s.since.IsZero() {
 			s.since = time.Now()
 		}
@@ -221,7 +214,7 @@ func (s *session) due(fetched int) bool {
 // caughtUp reports whether every record up to the last known ends was collected.
 func (s *session) caughtUp() bool {
 	for _, p := range s.parts {
-		if p.next < p.end {
+		if p.Next < p.End {
 			return false
 		}
 	}
@@ -238,7 +231,7 @@ func (s *session) check(ctx context.Context) error {
 	s.mu.Lock()
 	var steps []step
 	for _, p := range s.parts {
-		steps = append(steps, step{p.partition, p.token, p.stored, p.stored})
+		steps = append(steps, step{p.partition, p.token, p.Stored, p.Stored})
 	}
 	s.mu.Unlock()
 	sortSteps(steps)
@@ -256,7 +249,7 @@ func (s *session) describe() []string {
 	defer s.mu.Unlock()
 	behind := int64(0)
 	for _, p := range s.parts {
-		behind += max(0, p.end-p.stored)
+		behind += max(0, p.End-p.Stored)
 	}
 	return []string{fmt.Sprintf("sql: the database is being filled: %d partitions here, %d records to go", len(s.parts), behind)}
 }

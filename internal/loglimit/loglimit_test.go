@@ -1,6 +1,8 @@
 package loglimit
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -28,5 +30,30 @@ func TestLimiter(t *testing.T) {
 	}
 	if n := l.Rest(); n != 499 || l.Rest() != 0 {
 		t.Errorf("%d events were left, want 499", n)
+	}
+}
+
+// A line is about the last of its events, and is written once.
+func TestLines(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var l Lines[string]
+	var lines []string
+	write := func(last string, count int) { lines = append(lines, fmt.Sprint(last, count)) }
+	l.Due(now, write)
+	l.Rest(write)
+	l.Add(2, "a")
+	l.Due(now, write)
+	l.Add(1, "b")
+	l.Add(3, "c")
+	l.Due(now.Add(time.Second-1), write)
+	if next := l.Next(); !next.Equal(now.Add(Every)) {
+		t.Errorf("the next line is due at %v", next)
+	}
+	l.Due(now.Add(time.Second), write)
+	l.Add(1, "d")
+	l.Rest(write)
+	l.Rest(write)
+	if got := strings.Join(lines, " "); got != "a2 c4 d1" {
+		t.Errorf("lines %q", got)
 	}
 }

@@ -6,6 +6,7 @@
 //	logs.go        asking the brokers where the logs begin and end
 //	group.go       the options of a member of the group, and which fetch errors pass
 //	commit.go      group offsets
+//	owned.go       the partitions that a member owns, and how far it is in each
 //	complete.go    whether the target is complete
 //	errors.go      a record that was left out
 //	lag.go         the lag of each partition, as a metric

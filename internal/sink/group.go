@@ -29,15 +29,16 @@ type Group struct {
 	Registerer     prometheus.Registerer // nil: no metrics
 	Logger         *slog.Logger
 
-	// Assign returns where partitions that are newly this member's begin. LetGo forgets some that
-	// others take over. An error of either, or a panic, goes to Breaks and ends the session.
+	// Assign returns where partitions that are newly this member's begin. Its context ends with the
+	// rebalance or with the session. LetGo forgets some that others take over. An error of either,
+	// or a panic, goes to Breaks and ends the session.
 	Assign func(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error)
 	LetGo  func(gone map[string][]int32)
 	Breaks func(error)
 }
 
-// Client makes the client of a member. more are options of one sink alone.
-func (g *Group) Client(more ...kgo.Opt) (*kgo.Client, error) {
+// Client makes the client of a member for a session. more are options of one sink alone.
+func (g *Group) Client(session context.Context, more ...kgo.Opt) (*kgo.Client, error) {
 	opts := []kgo.Opt{
 		kgo.FetchMaxWait(250 * time.Millisecond),
 		kgo.FetchMaxBytes(g.FetchBytes),
@@ -61,6 +62,9 @@ func (g *Group) Client(more ...kgo.Opt) (*kgo.Client, error) {
 		kgo.DisableAutoCommit(),
 		kgo.KeepControlRecords(), // the last record of a log may be one
 		kgo.AdjustFetchOffsetsFn(func(ctx context.Context, o map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(session, cancel)()
 			var to map[string]map[int32]kgo.Offset
 			err := guard.Err("taking partitions over", func() (err error) {
 				to, err = g.Assign(ctx, o)

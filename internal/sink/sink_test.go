@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -91,7 +93,7 @@ func member(t *testing.T, brokers []string, g Group) (*Group, *kgo.Client) {
 	g.Brokers, g.Name, g.ClientID, g.Topics = brokers, "group", "test", []string{"a", "b"}
 	g.SessionTimeout, g.FetchBytes, g.PartitionBytes = 30*time.Second, 1<<20, 1<<20
 	g.Options, g.Logger = testkit.FastClientOpts(), slog.New(slog.DiscardHandler)
-	cl, err := g.Client()
+	cl, err := g.Client(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,5 +221,62 @@ func TestRecordErrorNamesThePlace(t *testing.T) {
 	err := error(&RecordError{Topic: "a", Partition: 1, Offset: 2, What: "not cached", Err: ErrOtherKey})
 	if !errors.Is(err, ErrOtherKey) || !strings.HasPrefix(err.Error(), "a/1/2: not cached: ") {
 		t.Error(err)
+	}
+}
+
+// part is what a sink keeps of a partition: here its progress alone.
+type part struct{ Progress }
+
+// Offsets are committed once, ends never go back, and a released partition has no lag.
+func TestOwned(t *testing.T) {
+	lag := NewLag("test", "help")
+	a, b := Partition{"a", 1}, Partition{"b", 0}
+	owned := Owned[*part]{a: {Progress{Stored: 5, Next: 7, Commit: -1, End: 9}}, b: {Progress{Stored: 3, Commit: 3, End: 3}}}
+	if got := fmt.Sprint(owned.Uncommitted(), owned.Uncommitted()); got != "map[a:map[1:{-1 5}]] map[]" {
+		t.Errorf("uncommitted: %s", got)
+	}
+	ends := kadm.ListedOffsets{"a": {1: {Topic: "a", Partition: 1, Offset: 20}}, "b": {0: {Topic: "b", Offset: 30, Err: errors.New("no leader")}}}
+	owned.SetEnds(ends, lag)
+	ends["a"][1] = kadm.ListedOffset{Topic: "a", Partition: 1, Offset: 10}
+	owned.SetEnds(ends, lag)
+	if owned[a].End != 20 || owned[b].End != 3 || testutil.ToFloat64(lag.WithLabelValues("a", "1")) != 15 {
+		t.Errorf("the ends are %d and %d", owned[a].End, owned[b].End)
+	}
+	owned.Release(map[string][]int32{"a": {1, 2}}, lag)
+	if _, left := owned[a]; left || len(owned) != 1 || testutil.CollectAndCount(lag) != 0 {
+		t.Errorf("left after the release: %v", owned)
+	}
+}
+
+// The context of an assignment ends with the session, even while the group waits.
+func TestAssignEndsWithTheSession(t *testing.T) {
+	brokers := cluster(t)
+	assigning, ended := make(chan struct{}, 8), make(chan struct{})
+	var once sync.Once
+	session, end := context.WithCancel(t.Context())
+	g := Group{
+		Brokers: brokers, Name: "group", ClientID: "test", Topics: []string{"a"},
+		SessionTimeout: 30 * time.Second, FetchBytes: 1 << 20, PartitionBytes: 1 << 20,
+		Options: testkit.FastClientOpts(), Logger: slog.New(slog.DiscardHandler),
+		Assign: func(ctx context.Context, _ map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+			assigning <- struct{}{}
+			<-ctx.Done()
+			once.Do(func() { close(ended) })
+			return nil, ctx.Err()
+		},
+		LetGo: func(map[string][]int32) {}, Breaks: func(error) {},
+	}
+	cl, err := g.Client(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cl.Close()
+	go cl.PollFetches(session)
+	<-assigning
+	end()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the assignment outlives the session")
 	}
 }

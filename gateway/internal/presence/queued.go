@@ -38,8 +38,7 @@ type Reporter struct {
 	decoder events.Decoder
 	message events.Message
 
-	passed     loglimit.Limiter // skipped records that are not logged yet; see queued_panic.go
-	lastPassed error
+	passed loglimit.Lines[error] // skipped records that are not logged yet; see queued_panic.go
 }
 
 // ReporterConfig configures a Reporter. All fields except ClientOptions and Planted must be set.
@@ -119,7 +118,7 @@ func (q *Reporter) session(ctx context.Context) error {
 		return fmt.Errorf("client of Kafka: %w", err)
 	}
 	defer func() {
-		q.logSkipped(q.passed.Rest())
+		q.passed.Rest(q.logSkipped)
 		if err := kafkaadmin.Leave(cl, kafkaadmin.LeavePatience); err != nil {
 			c.Logger.Warn("reporting queued messages stops", "group", c.Group, "err", err)
 		}

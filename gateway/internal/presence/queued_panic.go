@@ -21,7 +21,7 @@ const judgeTries = 3
 // judgeOrPass judges a batch. If that panics, it judges each record alone, so that only the faulty
 // one is skipped.
 func (q *Reporter) judgeOrPass(ctx context.Context, records []*kgo.Record) error {
-	defer func() { q.logSkipped(q.passed.Due(time.Now())) }()
+	defer func() { q.passed.Due(time.Now(), q.logSkipped) }()
 	err := q.judgeGuarded(ctx, records)
 	if guard.Of(err) == nil {
 		return err
@@ -43,8 +43,7 @@ func (q *Reporter) judgeOne(ctx context.Context, r *kgo.Record) error {
 			return err
 		case try == judgeTries:
 			q.cfg.Failed.Inc()
-			q.passed.Add(1)
-			q.lastPassed = fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err)
+			q.passed.Add(1, fmt.Errorf("%s/%d/%d: %w", r.Topic, r.Partition, r.Offset, err))
 			return nil
 		}
 		retry.Sleep(ctx, 10*time.Millisecond)
@@ -61,10 +60,8 @@ func (q *Reporter) judgeGuarded(ctx context.Context, records []*kgo.Record) erro
 	return err
 }
 
-// logSkipped logs that n messages were skipped.
-func (q *Reporter) logSkipped(n int) {
-	if n > 0 {
-		q.cfg.Logger.Error("messages are skipped and not reported as queued, because checking them panics; the error names the last one",
-			append(guard.Attrs(q.lastPassed), "messages", n)...)
-	}
+// logSkipped logs that n messages were skipped. last is the error of the last one.
+func (q *Reporter) logSkipped(last error, n int) {
+	q.cfg.Logger.Error("messages are skipped and not reported as queued, because checking them panics; the error names the last one",
+		append(guard.Attrs(last), "messages", n)...)
 }

@@ -16,10 +16,12 @@ import (
 // Log counts skipped records until a line about them is due. A line names the last one. Log is not
 // safe for concurrent use.
 type Log struct {
-	log *slog.Logger
-	now func() time.Time
+	log   *slog.Logger
+	now   func() time.Time
+	lines loglimit.Lines[skipped]
+}
 
-	lines     loglimit.Limiter
+type skipped struct {
 	topic     string
 	partition int32
 	offset    int64
@@ -31,13 +33,12 @@ func New(l *slog.Logger, now func() time.Time) *Log { return &Log{log: l, now: n
 
 // Add counts a record that was skipped because of err.
 func (l *Log) Add(r *kgo.Record, err error) {
-	l.lines.Add(1)
-	l.topic, l.partition, l.offset, l.err = r.Topic, r.Partition, r.Offset, err
+	l.lines.Add(1, skipped{r.Topic, r.Partition, r.Offset, err})
 }
 
 // Poll logs a line if it is due, then calls poll. The context of poll ends when the next line is due.
 func (l *Log) Poll(ctx context.Context, poll func(context.Context) kgo.Fetches) kgo.Fetches {
-	l.write(l.lines.Due(l.now()))
+	l.lines.Due(l.now(), l.write)
 	if next := l.lines.Next(); !next.IsZero() {
 		within, cancel := context.WithTimeout(ctx, next.Sub(l.now()))
 		defer cancel()
@@ -52,11 +53,9 @@ func Woken(topic string, err error) bool {
 }
 
 // End logs the records that no line is about yet.
-func (l *Log) End() { l.write(l.lines.Rest()) }
+func (l *Log) End() { l.lines.Rest(l.write) }
 
-func (l *Log) write(count int) {
-	if count > 0 {
-		l.log.Warn("records were skipped; the error is about the last one", "topic", l.topic, "partition", l.partition, "offset", l.offset,
-			"err", l.err, "count", count)
-	}
+func (l *Log) write(last skipped, count int) {
+	l.log.Warn("records were skipped; the error is about the last one", "topic", last.topic, "partition", last.partition, "offset", last.offset,
+		"err", last.err, "count", count)
 }

@@ -114,8 +114,7 @@ func (w *Worker) account() {
 		if reason == events.ReasonWrongPartition {
 			w.metrics.Strangers.Note(w.log, it.In, it.Rec, w.count)
 		}
-		w.bad.Add(1)
-		w.lastBad = badRecord{idOf(it.Rec), reason, s.err}
+		w.bad.Add(1, badRecord{idOf(it.Rec), reason, s.err})
 		w.dead = append(w.dead, deadLetter(w.cfg.Topics.DeadLetters, it.Rec, s.err))
 	}
 	for in, r := range last {
@@ -134,11 +133,7 @@ type badRecord struct {
 }
 
 // logBad logs that count records went to the dead letters, in one line that names the last of them.
-func (w *Worker) logBad(count int) {
-	if count == 0 {
-		return
-	}
-	b := &w.lastBad
+func (w *Worker) logBad(b badRecord, count int) {
 	w.log.Warn("bad record goes to the dead letters", "topic", b.Topic, "partition", b.Partition, "offset", b.Offset,
 		"reason", string(b.reason), "err", b.err, "count", count)
 }

@@ -185,7 +185,7 @@ func (w *Worker) ResumeAt() (projections.Position, bool) {
 // store.
 func (w *Worker) finish() {
 	w.Live.Store(nil)
-	w.logBad(w.bad.Rest())
+	w.bad.Rest(w.logBad)
 	failed := w.Failure.Load() != nil
 	if !failed {
 		w.attempt("the closing of its life", func() { w.Life.To(life.Closed) })

@@ -75,8 +75,7 @@ type Worker struct {
 	deltas  projections.Deltas
 	records []kgo.Record // memory of the records in flight
 	dead    []*kgo.Record
-	bad     loglimit.Limiter // records in the dead letters that are not logged yet
-	lastBad badRecord
+	bad     loglimit.Lines[badRecord] // records in the dead letters that are not logged yet
 
 	traced traced
 
@@ -125,7 +124,7 @@ type flight struct {
 func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 	w.receive(now)
 	w.checkDisk()
-	w.logBad(w.bad.Due(now))
+	w.bad.Due(now, w.logBad)
 	w.writePendingCut(now)
 	if w.stopping == inbox.StopAbort {
 		// A cut that is being applied is acknowledged. Wait for it, because it uses the store.

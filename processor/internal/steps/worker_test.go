@@ -144,7 +144,7 @@ func TestBadRecordsAreNotALineEach(t *testing.T) {
 		t.Errorf("after a second: %s", message)
 	}
 	add(3)
-	s.w.logBad(s.w.bad.Rest()) // as finish does
+	s.w.bad.Rest(s.w.logBad) // as finish does
 	if message := log.String(); lines() != 3 || !strings.Contains(message, "count=3") {
 		t.Errorf("at the end: %s", message)
 	}
