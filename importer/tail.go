@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 // ends returns the end offsets of a topic's partitions.
@@ -37,7 +38,7 @@ const patience = 10 * time.Second
 
 // readLog calls fn for the records of a topic between two offsets of each partition.
 func readLog(ctx context.Context, conf *Config, topic string, from, to []int64, fn func(*kgo.Record) error) error {
-	left, offsets := map[int32]int64{}, map[int32]kgo.Offset{}
+	left, offsets := kafkaadmin.Left{}, map[int32]kgo.Offset{}
 	for p := range to {
 		if from[p] < to[p] {
 			left[int32(p)], offsets[int32(p)] = to[p], kgo.NewOffset().At(from[p])
@@ -68,20 +69,8 @@ func readLog(ctx context.Context, conf *Config, topic string, from, to []int64, 
 		if fetches.NumRecords() == 0 && wait.Err() != nil {
 			return nil
 		}
-		for it := fetches.RecordIter(); !it.Done(); {
-			r := it.Next()
-			end, wanted := left[r.Partition]
-			if !wanted {
-				continue
-			}
-			if r.Offset < end && !r.Attrs.IsControl() {
-				if err := fn(r); err != nil {
-					return err
-				}
-			}
-			if r.Offset >= end-1 {
-				delete(left, r.Partition)
-			}
+		if err := left.Take(fetches, fn); err != nil {
+			return err
 		}
 	}
 	return nil

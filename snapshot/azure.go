@@ -114,10 +114,7 @@ func (a *azureBucket) PutIf(ctx context.Context, key string, data []byte, versio
 	if err == nil {
 		return nil
 	}
-	if err = a.fail("writing", key, err); version != "" && errors.Is(err, ErrNotExist) {
-		return fmt.Errorf("snapshots: writing %s/%s: %w", a.at, key, ErrConflict)
-	}
-	return err
+	return notReplaced(a, key, version, a.fail("writing", key, err))
 }
 
 func (a *azureBucket) Get(ctx context.Context, key string) (io.ReadCloser, Object, error) {

@@ -5,7 +5,7 @@
 //	bucket.go      the operations of object storage that snapshots use
 //	dir.go         a directory as a bucket; lock_unix.go and lock_other.go lock its files
 //	s3.go          S3 and compatible stores
-//	gcs.go         Google Cloud Storage; azure.go: Azure Blob Storage; endpoint.go: their common options
+//	gcs.go         Google Cloud Storage; azure.go: Azure Blob Storage; endpoint.go: what they share
 //	layout.go      names in a bucket
 //	manifest.go    the description of a snapshot
 //	create.go      checkpoint, upload, manifest last

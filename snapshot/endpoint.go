@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -51,6 +52,15 @@ func prefixOf(path string) string {
 		return ""
 	}
 	return path + "/"
+}
+
+// notReplaced returns the error of a failed PutIf. If an object with that version was required, a
+// missing one is a conflict.
+func notReplaced(at Bucket, key, version string, err error) error {
+	if version != "" && errors.Is(err, ErrNotExist) {
+		return fmt.Errorf("snapshots: writing %s/%s: %w", at, key, ErrConflict)
+	}
+	return err
 }
 
 // exactReader reads left bytes of r, and fails if r ends before.

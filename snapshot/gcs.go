@@ -97,10 +97,7 @@ func (g *gcsBucket) PutIf(ctx context.Context, key string, data []byte, version 
 	if err == nil {
 		return nil
 	}
-	if err = g.fail("writing", key, err); version != "" && errors.Is(err, ErrNotExist) {
-		return fmt.Errorf("snapshots: writing %s/%s: %w", g.at, key, ErrConflict)
-	}
-	return err
+	return notReplaced(g, key, version, g.fail("writing", key, err))
 }
 
 func (g *gcsBucket) Get(ctx context.Context, key string) (io.ReadCloser, Object, error) {

@@ -100,13 +100,10 @@ func (s *s3Bucket) PutIf(ctx context.Context, key string, data []byte, version s
 		o.SetMatchETag(version)
 	}
 	_, err := s.client.PutObject(ctx, s.bucket, s.prefix+key, bytes.NewReader(data), int64(len(data)), o)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
-	case version != "" && minio.ToErrorResponse(err).Code == minio.NoSuchKey:
-		return fmt.Errorf("snapshots: writing %s/%s: %w", s.at, key, ErrConflict)
 	}
-	return s.fail("writing", key, err)
+	return notReplaced(s, key, version, s.fail("writing", key, err))
 }
 
 func (s *s3Bucket) Get(ctx context.Context, key string) (io.ReadCloser, Object, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/processor"
 )
 
@@ -28,7 +29,7 @@ func (r *resharding) copy(ctx context.Context, in events.Input) error {
 	if err := errors.Join(err, endErr); err != nil {
 		return err
 	}
-	from, left := map[int32]kgo.Offset{}, map[int32]int64{}
+	from, left := map[int32]kgo.Offset{}, kafkaadmin.Left{}
 	var total int64
 	ends.Each(func(o kadm.ListedOffset) {
 		start, _ := starts.Lookup(topic, o.Partition)
@@ -66,7 +67,7 @@ func fetched(fetches kgo.Fetches, batch int) error {
 }
 
 // pump copies the records of reader until none is left.
-func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Client, left map[int32]int64, total int64) error {
+func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Client, left kafkaadmin.Left, total int64) error {
 	var failed atomic.Pointer[error]
 	var d events.Decoder
 	var done int64
@@ -75,18 +76,7 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 		if err := errors.Join(ctx.Err(), fetched(fetches, inflate.Limit(reader))); err != nil {
 			return fmt.Errorf("reading %s: %w", r.From.Inputs[in], err)
 		}
-		for it := fetches.RecordIter(); !it.Done(); {
-			rec := it.Next()
-			end, wanted := left[rec.Partition]
-			if !wanted {
-				continue
-			}
-			if rec.Offset+1 >= end {
-				delete(left, rec.Partition)
-			}
-			if rec.Offset >= end || rec.Attrs.IsControl() {
-				continue
-			}
+		err := left.Take(fetches, func(rec *kgo.Record) error {
 			done++
 			channel, err := channelOf(&d, in, rec)
 			if err == nil {
@@ -97,7 +87,7 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 			}
 			if err != nil || r.skipped(rec) {
 				r.res.Bad++
-				continue
+				return nil
 			}
 			r.res.Copied++
 			// Records of one partition are written in the order of the calls, and a channel is in
@@ -108,6 +98,10 @@ func (r *resharding) pump(ctx context.Context, in events.Input, reader *kgo.Clie
 					failed.CompareAndSwap(nil, &err)
 				}
 			})
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		if err := failed.Load(); err != nil {
 			break

@@ -16,6 +16,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/app/letters"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 const (
@@ -179,9 +180,9 @@ func (l *letterLog) fill(ctx context.Context) error {
 
 // readLetters reads pieces of partitions.
 func (u *UI) readLetters(ctx context.Context, pieces map[int32]tail, fn func(letters.Letter)) error {
-	topic, left, offsets := u.cfg.Topics.DeadLetters, maps.Clone(pieces), map[int32]kgo.Offset{}
+	topic, left, offsets := u.cfg.Topics.DeadLetters, kafkaadmin.Left{}, map[int32]kgo.Offset{}
 	for p, t := range pieces {
-		offsets[p] = kgo.NewOffset().At(t.from)
+		left[p], offsets[p] = t.to, kgo.NewOffset().At(t.from)
 	}
 	cl, err := kgo.NewClient(append(u.letterOptions(), kgo.KeepControlRecords(),
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: offsets}))...)
@@ -199,15 +200,12 @@ func (u *UI) readLetters(ctx context.Context, pieces map[int32]tail, fn func(let
 				return fmt.Errorf("%s/%d: %w", e.Topic, e.Partition, e.Err)
 			}
 		}
-		for it := fetches.RecordIter(); !it.Done(); {
-			r := it.Next()
-			t, wanted := left[r.Partition]
-			if wanted && r.Offset < t.to && !r.Attrs.IsControl() {
-				fn(letters.Of(r))
-			}
-			if wanted && r.Offset >= t.to-1 {
-				delete(left, r.Partition)
-			}
+		err := left.Take(fetches, func(r *kgo.Record) error {
+			fn(letters.Of(r))
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -27,6 +27,7 @@
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
 //
-// Rooms below it have the rest: internal/zulip and internal/discourse the queries, internal/markup
-// the texts, internal/needs whether a database has the tables that a product reads.
+// Packages below it have the rest: internal/zulip and internal/discourse the queries, internal/markup
+// the texts, internal/needs whether a database has the tables that a product reads, and
+// internal/change the changes that the bridges in zulip and tinode map.
 package product

@@ -9,5 +9,6 @@
 //	identity.go  ids of the cluster and of topics
 //	newest.go    the newest records of topics, as tokens
 //	ends.go      where a client begins that reads only what is new
+//	left.go      what is still to be read of a log whose end is known
 //	leave.go     leaves a consumer group in bounded time
 package kafkaadmin

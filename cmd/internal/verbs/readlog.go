@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/internal/inflate"
+	"github.com/tidemark/tidemark/internal/kafkaadmin"
 )
 
 // Span is a piece of a partition's log: offsets from, inclusive, to to, exclusive.
@@ -65,7 +66,7 @@ const readQuiet = 5 * time.Second
 // ReadSpans calls fn for the records of spans, in order of each partition, until the ends or until
 // fn fails.
 func ReadSpans(a *App, f BrokersFlags, topic string, spans []Span, fn func(*kgo.Record) error) error {
-	left := map[int32]int64{}
+	left := kafkaadmin.Left{}
 	offsets := map[int32]kgo.Offset{}
 	for _, s := range spans {
 		if s.From < s.To {
@@ -100,20 +101,8 @@ func ReadSpans(a *App, f BrokersFlags, topic string, spans []Span, fn func(*kgo.
 				return fmt.Errorf("%s/%d: %w", e.Topic, e.Partition, inflate.InWords(e.Err, inflate.Limit(cl)))
 			}
 		}
-		for it := fetches.RecordIter(); !it.Done(); {
-			r := it.Next()
-			to, wanted := left[r.Partition]
-			if !wanted {
-				continue
-			}
-			if r.Offset < to && !r.Attrs.IsControl() {
-				if err := fn(r); err != nil {
-					return err
-				}
-			}
-			if r.Offset >= to-1 {
-				delete(left, r.Partition)
-			}
+		if err := left.Take(fetches, fn); err != nil {
+			return err
 		}
 	}
 	return nil

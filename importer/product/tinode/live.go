@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/product/internal/change"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -13,7 +14,7 @@ import (
 func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit product.Emit) error {
 	for i := range tx.Changes {
 		x := &tx.Changes[i]
-		c := &change{Row: x.Row, ctx: ctx, kind: x.Kind, commit: tx.Time.UnixMilli(), problems: p, emit: emit}
+		c := &change.Change{Row: x.Row, Ctx: ctx, Kind: x.Kind, Commit: tx.Time.UnixMilli(), Problems: p, Emit: emit}
 		var err error
 		switch c.Table {
 		case "topics":
@@ -33,33 +34,33 @@ func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *impor
 }
 
 // topic maps the end of a topic: its state, or the removal of its row.
-func (l *Live) topic(c *change) error {
-	e, ended := product.TinodeTopicDeleted(c.Row, c.problems)
-	if c.kind == source.Removed {
-		e, ended = importer.Event{Kind: importer.KindChannelDeleted, Channel: c.Text("name"), At: c.commit}, true
+func (l *Live) topic(c *change.Change) error {
+	e, ended := product.TinodeTopicDeleted(c.Row, c.Problems)
+	if c.Kind == source.Removed {
+		e, ended = importer.Event{Kind: importer.KindChannelDeleted, Channel: c.Text("name"), At: c.Commit}, true
 	}
 	if !ended || l.ended[e.Channel] {
 		return nil
 	}
 	product.Keep(l.ended, e.Channel, true)
-	return c.send(&e)
+	return c.Send(&e)
 }
 
 // subscription maps a user's membership, pointer and mute in a topic.
-func (l *Live) subscription(c *change) error {
+func (l *Live) subscription(c *change.Change) error {
 	topic := groupOf(c.Text("topic"))
 	row := source.NewRow(c.Table, c.Number, "topic", topic, "userid", c.Text("userid"), "updatedat", c.Text("updatedat"),
 		"deletedat", c.Text("deletedat"), "createdat", c.Text("createdat"), "modewant", c.Text("modewant"))
 	at := [2]string{topic, c.Text("userid")}
 	was, known := l.subscriptions[at]
 	is := subscription{read: c.Text("readseqid")}
-	e, _ := product.TinodeMember(row, c.problems)
-	is.member = c.kind != source.Removed && e.Until == 0
+	e, _ := product.TinodeMember(row, c.Problems)
+	is.member = c.Kind != source.Removed && e.Until == 0
 	if is.member != was.member || !known {
-		if e.At, e.Direct = c.commit, direct(topic); !is.member {
+		if e.At, e.Direct = c.Commit, direct(topic); !is.member {
 			e.Kind, e.Until = importer.KindLeave, 0
 		}
-		if err := c.send(&e); err != nil {
+		if err := c.Send(&e); err != nil {
 			return err
 		}
 	}
@@ -68,13 +69,13 @@ func (l *Live) subscription(c *change) error {
 			return err
 		}
 	}
-	mute, muted := product.TinodeMute(row, c.problems)
+	mute, muted := product.TinodeMute(row, c.Problems)
 	is.muted = muted && is.member
-	if mute.At = c.commit; is.muted != was.muted || !known {
+	if mute.At = c.Commit; is.muted != was.muted || !known {
 		if !is.muted {
 			mute.Kind = importer.KindUnmute
 		}
-		if err := c.send(&mute); err != nil {
+		if err := c.Send(&mute); err != nil {
 			return err
 		}
 	}
@@ -83,20 +84,20 @@ func (l *Live) subscription(c *change) error {
 }
 
 // message maps a message: a new one, or a deletion. An edit is a message of its own in Tinode.
-func (l *Live) message(c *change) error {
+func (l *Live) message(c *change.Change) error {
 	row := c.Row
-	if c.kind == source.Removed {
-		return c.send(&importer.Event{Kind: importer.KindDelete, Channel: row.Text("topic"), ID: row.Text("seqid"), At: c.commit})
+	if c.Kind == source.Removed {
+		return c.Send(&importer.Event{Kind: importer.KindDelete, Channel: row.Text("topic"), ID: row.Text("seqid"), At: c.Commit})
 	}
-	e, _ := product.TinodePost(row.With("at", row.Text("createdat")).With("missing", "f"), c.problems)
-	if c.kind == source.Inserted {
+	e, _ := product.TinodePost(row.With("at", row.Text("createdat")).With("missing", "f"), c.Problems)
+	if c.Kind == source.Inserted {
 		e.Explicit = true // the author's pointer follows
-		return c.send(&e)
+		return c.Send(&e)
 	}
 	if e.Until == 0 {
 		return nil
 	}
-	return c.send(&importer.Event{Kind: importer.KindDelete, Channel: e.Channel, ID: e.ID, At: e.Until})
+	return c.Send(&importer.Event{Kind: importer.KindDelete, Channel: e.Channel, ID: e.ID, At: e.Until})
 }
 
 // groupOf returns the topic of a subscription: users who read a group as a channel have another name

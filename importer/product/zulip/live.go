@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/product/internal/change"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -12,11 +13,11 @@ import (
 // because these decide together where a user's pointer is.
 func (l *Live) Transaction(ctx context.Context, tx *source.Transaction, p *importer.Problems, emit product.Emit) error {
 	l.reads, l.order = map[[2]string]bool{}, nil
-	var messages []*change
-	last := &change{ctx: ctx, commit: tx.Time.UnixMilli(), problems: p, emit: emit}
+	var messages []*change.Change
+	last := &change.Change{Ctx: ctx, Commit: tx.Time.UnixMilli(), Problems: p, Emit: emit}
 	for i := range tx.Changes {
 		x := &tx.Changes[i]
-		c := &change{Row: x.Row, ctx: ctx, kind: x.Kind, commit: last.commit, problems: p, emit: emit}
+		c := &change.Change{Row: x.Row, Ctx: ctx, Kind: x.Kind, Commit: last.Commit, Problems: p, Emit: emit}
 		last.Row = x.Row
 		var err error
 		switch c.Table {

@@ -8,18 +8,19 @@ import (
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product"
+	"github.com/tidemark/tidemark/importer/product/internal/change"
 	"github.com/tidemark/tidemark/importer/product/internal/zulip"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
 // flagged takes a row of a user's message. A new one is unread, as Tidemark takes it, unless its
 // flags say that it was read at once.
-func (l *Live) flagged(c *change, before *source.Row) {
+func (l *Live) flagged(c *change.Change, before *source.Row) {
 	unread := zulip.Unread(c.Text("flags"))
 	switch {
-	case c.kind == source.Removed, c.kind == source.Inserted && unread:
+	case c.Kind == source.Removed, c.Kind == source.Inserted && unread:
 		return
-	case c.kind == source.Updated && before != nil && before.Has("flags") && zulip.Unread(before.Text("flags")) == unread:
+	case c.Kind == source.Updated && before != nil && before.Has("flags") && zulip.Unread(before.Text("flags")) == unread:
 		return // another flag
 	}
 	at := [2]string{c.Text("user_profile_id"), c.Text("message_id")}
@@ -37,7 +38,7 @@ type reading struct {
 
 // read maps the changed flags. In Zulip each message is read on its own. Tidemark gets a pointer
 // right before the oldest unread message, and single reads after it.
-func (l *Live) read(c *change) error {
+func (l *Live) read(c *change.Change) error {
 	if len(l.order) == 0 {
 		return nil
 	}
@@ -50,7 +51,7 @@ func (l *Live) read(c *change) error {
 		users[at[1]] = true
 	}
 	lowest := map[[2]string]string{}
-	err = l.rows(c.ctx, "zerver_usermessage", zulip.Lowest(slices.Sorted(maps.Keys(users))), func(row *source.Row) error {
+	err = l.rows(c.Ctx, "zerver_usermessage", zulip.Lowest(slices.Sorted(maps.Keys(users))), func(row *source.Row) error {
 		lowest[[2]string{row.Text("channel"), row.Text("user_id")}] = row.Text("id")
 		return nil
 	})
@@ -66,8 +67,8 @@ func (l *Live) read(c *change) error {
 }
 
 // pairs returns the changed flags by channel and user.
-func (l *Live) pairs(c *change) (pairs map[[2]string]*reading, order [][2]string, err error) {
-	if err := l.find(c.ctx); err != nil {
+func (l *Live) pairs(c *change.Change) (pairs map[[2]string]*reading, order [][2]string, err error) {
+	if err := l.find(c.Ctx); err != nil {
 		return nil, nil, err
 	}
 	pairs = map[[2]string]*reading{}
@@ -126,13 +127,13 @@ func (l *Live) find(ctx context.Context) error {
 // place writes what a user has read in a channel now; lowest is their oldest unread message. If
 // something has become unread, the pointer goes back, which drops single reads, so all of them
 // follow.
-func (l *Live) place(c *change, at [2]string, r *reading, lowest string) error {
+func (l *Live) place(c *change.Change, at [2]string, r *reading, lowest string) error {
 	channel, user := at[0], at[1]
 	if len(r.read) == 0 && !r.unread {
 		return nil // their own messages
 	}
-	e := &importer.Event{Kind: importer.KindPointer, Channel: channel, User: user, Until: c.commit}
-	err := l.rows(c.ctx, "zerver_message", zulip.Newest(channel, lowest), func(row *source.Row) error {
+	e := &importer.Event{Kind: importer.KindPointer, Channel: channel, User: user, Until: c.Commit}
+	err := l.rows(c.Ctx, "zerver_message", zulip.Newest(channel, lowest), func(row *source.Row) error {
 		e.ID = row.Text("id")
 		return nil
 	})
@@ -146,7 +147,7 @@ func (l *Live) place(c *change, at [2]string, r *reading, lowest string) error {
 	}
 	if e.ID != "" && l.pointed[at] != e.ID || e.Next != "" {
 		product.Keep(l.pointed, at, e.ID)
-		if err := c.send(e); err != nil {
+		if err := c.Send(e); err != nil {
 			return err
 		}
 	}
@@ -160,7 +161,7 @@ func (l *Live) place(c *change, at [2]string, r *reading, lowest string) error {
 				single.More = append(single.More, id)
 			}
 		}
-	} else if err := l.rows(c.ctx, "zerver_usermessage", zulip.Read(user, channel, lowest), func(row *source.Row) error {
+	} else if err := l.rows(c.Ctx, "zerver_usermessage", zulip.Read(user, channel, lowest), func(row *source.Row) error {
 		single.More = append(single.More, row.Text("id"))
 		return nil
 	}); err != nil {
@@ -170,7 +171,7 @@ func (l *Live) place(c *change, at [2]string, r *reading, lowest string) error {
 		return nil
 	}
 	single.ID, single.More = single.More[0], single.More[1:]
-	return c.send(single)
+	return c.Send(single)
 }
 
 // numberOf returns the number that an id is.

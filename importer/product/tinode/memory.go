@@ -1,12 +1,6 @@
 package tinode
 
-import (
-	"context"
-
-	"github.com/tidemark/tidemark/importer"
-	"github.com/tidemark/tidemark/importer/product"
-	"github.com/tidemark/tidemark/importer/source"
-)
+import "github.com/tidemark/tidemark/importer/source"
 
 // Live maps the changes. Tinode writes a row of a subscription for many reasons; only its new facts
 // become events, as far as the bridge remembers.
@@ -30,17 +24,3 @@ func New(now source.Tables) *Live {
 
 // Divisible reports true.
 func (*Live) Divisible() bool { return true }
-
-// change is a change of a row.
-type change struct {
-	*source.Row
-	ctx      context.Context
-	kind     source.ChangeKind
-	commit   int64
-	problems *importer.Problems
-	emit     product.Emit
-}
-
-func (c *change) send(e *importer.Event) error {
-	return c.emit(importer.Origin{Table: c.Table, Row: c.Number}, e)
-}

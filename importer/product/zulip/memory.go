@@ -3,8 +3,6 @@ package zulip
 import (
 	"context"
 
-	"github.com/tidemark/tidemark/importer"
-	"github.com/tidemark/tidemark/importer/product"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -41,20 +39,6 @@ func New(now source.Tables) *Live {
 
 // Divisible reports true.
 func (*Live) Divisible() bool { return true }
-
-// change is a change of a row.
-type change struct {
-	*source.Row
-	ctx      context.Context
-	kind     source.ChangeKind
-	commit   int64
-	problems *importer.Problems
-	emit     product.Emit
-}
-
-func (c *change) origin() importer.Origin { return importer.Origin{Table: c.Table, Row: c.Number} }
-
-func (c *change) send(e *importer.Event) error { return c.emit(c.origin(), e) }
 
 // rows runs a query.
 func (l *Live) rows(ctx context.Context, table, query string, fn func(*source.Row) error) error {
