@@ -2,6 +2,12 @@ package rebuild_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,10 +34,15 @@ func (f *fetched) OnBrokerRead(_ kgo.BrokerMetadata, key int16, read int, _, _ t
 	}
 }
 
+// confirming is how long a verify beside a node waits in all before it reports a difference:
+// confirmations times confirmAfter. mostWork is the longest that the work of this test may take;
+// it takes 0.1 to 0.7 s on two cores.
+const confirming, mostWork = 3 * time.Second, 1500 * time.Millisecond
+
 // TestVerifyCostsWhatDiffers: one wrong value in Redis costs a few questions more and no second
 // folding of the logs, beside a node and without one; a cache that is behind costs as many
 // questions as values that it lacks. A rebuild brings all of the logs from the brokers, so their
-// bytes say how often there was one.
+// bytes say how often there was one. Nothing waits, but for the confirmations beside a node.
 func TestVerifyCostsWhatDiffers(t *testing.T) {
 	h := newHealthy(t, projections.DefaultSettings())
 	var b strings.Builder
@@ -70,11 +81,27 @@ func TestVerifyCostsWhatDiffers(t *testing.T) {
 		bytes    int64
 	}
 	of := func(beside bool) (*rebuild.Result, cost) {
-		commands, bytes := h.mini.CommandCount(), h.fetched.bytes.Load()
-		res, took := h.verify(beside)
-		c := cost{h.mini.CommandCount() - commands, h.fetched.bytes.Load() - bytes}
-		t.Logf("%d differences, %d late: %+v in %s", res.Total, res.Redis.Late, c, took)
-		return res, c
+		var least time.Duration
+		for try := 1; ; try++ { // other processes may slow one call down, and not each of several
+			commands, bytes := h.mini.CommandCount(), h.fetched.bytes.Load()
+			res, took := h.verify(beside)
+			c := cost{h.mini.CommandCount() - commands, h.fetched.bytes.Load() - bytes}
+			t.Logf("%d differences, %d late: %+v in %s", res.Total, res.Redis.Late, c, took)
+			if try == 1 || took < least {
+				least = took
+			}
+			most := mostWork
+			if beside && res.Total > 0 {
+				most += confirming
+			}
+			if least <= most {
+				return res, c
+			}
+			if try == 5 {
+				t.Errorf("%d differences: each of %d calls took %s or more, want at most %s", res.Total, try, least, most)
+				return res, c
+			}
+		}
 	}
 	wants := func(what string, got, most cost) {
 		t.Helper()
@@ -112,4 +139,41 @@ func TestVerifyCostsWhatDiffers(t *testing.T) {
 	})
 	most.commands += 100 * res.Redis.Late
 	wants("a difference beside a cache that is behind", got, most)
+}
+
+// TestVerifyWaitsInOnePlace lists the functions of the package that wait for time to pass. A sleep
+// that is shorter than TestVerifyCostsWhatDiffers can measure would be a new one.
+func TestVerifyWaitsInOnePlace(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var waits []string
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				if sel, ok := n.(*ast.SelectorExpr); ok {
+					switch of := types.ExprString(sel); of {
+					case "time.Sleep", "time.After", "time.AfterFunc", "time.NewTimer", "time.Tick", "time.NewTicker":
+						waits = append(waits, fmt.Sprintf("%s in %s", of, fn.Name.Name))
+					}
+				}
+				return true
+			})
+		}
+	}
+	if want := []string{"time.After in compareRedis"}; !slices.Equal(waits, want) {
+		t.Errorf("these wait: %q, want only %q", waits, want)
+	}
 }
