@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/snapshot"
 )
 
@@ -41,32 +42,51 @@ func (f BucketFlags) Open(o snapshot.Options) (*snapshot.Repository, error) {
 	return snapshot.New(b, o), nil
 }
 
-// Each calls fn for the requested partitions, or for all that have an object in the bucket. It
-// continues after a partition that fails.
+// Each calls fn for the requested partitions, or for all that have an object in the bucket, one after
+// the other. It continues after a partition that fails.
 func (f BucketFlags) Each(a *App, r *snapshot.Repository, fn func(partition int32) error) error {
-	partitions, err := r.Partitions(a.Ctx)
+	return f.SideBySide(a, r, 1, fn)
+}
+
+// SideBySide is Each with up to parallel partitions at a time. Errors are in the order of the
+// partitions.
+func (f BucketFlags) SideBySide(a *App, r *snapshot.Repository, parallel int, fn func(partition int32) error) error {
+	partitions, err := f.partitions(a, r)
 	if err != nil {
 		return err
 	}
-	if len(f.Partition) > 0 {
-		for _, n := range f.Partition {
-			if !slices.Contains(partitions, n) {
-				return fmt.Errorf("there is no snapshot of partition %d in %s", n, r)
+	errs := make([]error, len(partitions))
+	group, _ := guard.WithContext(a.Ctx)
+	group.SetLimit(parallel)
+	for i, n := range partitions {
+		group.Go(fmt.Sprintf("partition %d", n), func() error {
+			if i > 0 && a.Ctx.Err() != nil {
+				return nil
 			}
+			if err := guard.Err(fmt.Sprintf("partition %d", n), func() error { return fn(n) }); err != nil {
+				errs[i] = fmt.Errorf("partition %d: %w", n, err)
+			}
+			return nil
+		})
+	}
+	return errors.Join(group.Wait(), errors.Join(errs...))
+}
+
+func (f BucketFlags) partitions(a *App, r *snapshot.Repository) ([]int32, error) {
+	partitions, err := r.Partitions(a.Ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range f.Partition {
+		if !slices.Contains(partitions, n) {
+			return nil, fmt.Errorf("there is no snapshot of partition %d in %s", n, r)
 		}
-		partitions = f.Partition
+	}
+	if len(f.Partition) > 0 {
+		return f.Partition, nil
 	}
 	if len(partitions) == 0 {
-		return fmt.Errorf("there are no snapshots in %s", r)
+		return nil, fmt.Errorf("there are no snapshots in %s", r)
 	}
-	var errs []error
-	for _, n := range partitions {
-		if err := fn(n); err != nil {
-			errs = append(errs, fmt.Errorf("partition %d: %w", n, err))
-		}
-		if a.Ctx.Err() != nil {
-			break
-		}
-	}
-	return errors.Join(errs...)
+	return partitions, nil
 }

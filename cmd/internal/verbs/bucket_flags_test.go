@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,6 +88,48 @@ func TestEachPartition(t *testing.T) {
 	}
 	if err := empty.Each(a, r, fail); err == nil || !strings.Contains(err.Error(), "there are no snapshots in") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestPartitionsSideBySide: two of four partitions are worked on at a time, never three. Errors come
+// in the order of the partitions, and a panic is the error of its partition.
+func TestPartitionsSideBySide(t *testing.T) {
+	a, _, _ := newApp(t)
+	f := bucketOf(t, 1, 2, 3, 4)
+	r, err := f.Open(snapshot.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	working, most := 0, 0
+	pair := make(chan struct{})
+	err = f.SideBySide(a, r, 2, func(n int32) error {
+		mu.Lock()
+		working++
+		most = max(most, working)
+		mu.Unlock()
+		select { // until the other one of the two comes as well
+		case pair <- struct{}{}:
+		case <-pair:
+		case <-time.After(time.Minute):
+			return errors.New("nobody works beside it")
+		}
+		mu.Lock()
+		working--
+		mu.Unlock()
+		switch n {
+		case 1:
+			return errors.New("broken")
+		case 4:
+			panic("worse")
+		}
+		return nil
+	})
+	if err == nil || !strings.HasPrefix(err.Error(), "partition 1: broken\npartition 4: ") || !strings.Contains(err.Error(), "worse") {
+		t.Errorf("the error is %v", err)
+	}
+	if most != 2 {
+		t.Errorf("%d partitions at a time", most)
 	}
 }
 

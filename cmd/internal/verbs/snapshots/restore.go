@@ -18,9 +18,12 @@ type restoreCmd struct {
 	verbs.JSONFlag
 	verbs.BucketFlags
 	verbs.YesFlag
-	DataDir string `default:"tidemark-data" placeholder:"DIR" help:"Directory for the stores (${default})."`
-	At      string `placeholder:"M-R-D" help:"Only the snapshot of this name; by default the newest good one. Needs one --partition."`
-	Replace bool   `env:"-" help:"Replace an existing store, which is moved aside."`
+	DataDir  string `default:"tidemark-data" placeholder:"DIR" help:"Directory for the stores (${default})."`
+	At       string `placeholder:"M-R-D" help:"Only the snapshot of this name; by default the newest good one. Needs one --partition."`
+	Replace  bool   `env:"-" help:"Replace an existing store, which is moved aside."`
+	Parallel int    `default:"4" placeholder:"N" help:"Restore up to N partitions side by side (${default})."`
+
+	board *board
 }
 
 func (restoreCmd) Help() string {
@@ -40,6 +43,9 @@ func (c *restoreCmd) Validate() error {
 	if c.At != "" && len(c.Partition) != 1 {
 		return errors.New("--at names a snapshot of one partition: name the partition with --partition")
 	}
+	if c.Parallel < 1 {
+		return fmt.Errorf("--parallel %d: it must be at least 1", c.Parallel)
+	}
 	return nil
 }
 
@@ -52,7 +58,7 @@ type restoredInfo struct {
 	Seconds  float64  `json:"seconds"`
 }
 
-// Run restores one partition after the other.
+// Run restores the partitions, up to Parallel at a time.
 func (c *restoreCmd) Run(a *verbs.App) error {
 	if c.Replace {
 		if err := c.Confirm(a, "replaces the stores in "+c.DataDir+" with snapshots"); err != nil {
@@ -66,7 +72,8 @@ func (c *restoreCmd) Run(a *verbs.App) error {
 	if err := private.MkdirAll(c.DataDir); err != nil {
 		return fmt.Errorf("the data directory: %w", err)
 	}
-	return c.Each(a, r, func(n int32) error { return c.restore(a, r, n) })
+	c.board = newBoard(a)
+	return c.SideBySide(a, r, c.Parallel, func(n int32) error { return c.restore(a, r, n) })
 }
 
 func (c *restoreCmd) restore(a *verbs.App, r *snapshot.Repository, n int32) (err error) {
@@ -94,7 +101,7 @@ func (c *restoreCmd) restore(a *verbs.App, r *snapshot.Repository, n int32) (err
 		e := &list[i]
 		found := e.Err
 		if found == nil {
-			report, end := Progress(a, n)
+			report, end := c.board.of(n)
 			found = r.Download(a.Ctx, e.Manifest, temp, report)
 			end()
 		}
@@ -104,14 +111,20 @@ func (c *restoreCmd) restore(a *verbs.App, r *snapshot.Repository, n int32) (err
 		}
 		if found != nil {
 			info.Damaged = append(info.Damaged, found.Error())
-			fmt.Fprintf(a.Stderr, "partition %d: %v\n", n, term.Printable(fmt.Sprint(found)))
+			err := c.board.between(func() error {
+				_, err := fmt.Fprintf(a.Stderr, "partition %d: %v\n", n, term.Printable(fmt.Sprint(found)))
+				return err
+			})
+			if err != nil {
+				return err
+			}
 			continue
 		}
 		if err := snapshot.Install(private.FS, temp, info.Dir, info.Replaced); err != nil {
 			return err
 		}
 		info.Info, info.Seconds = NewInfo(n, e.Manifest, e.Current, nil), time.Since(began).Seconds()
-		return c.print(a, &info)
+		return c.board.between(func() error { return c.print(a, &info) })
 	}
 	return errors.Join(fmt.Errorf("none of %d snapshots in %s is intact; without a snapshot the node folds the topics from their "+
 		"start, if they still have all records",

@@ -147,7 +147,7 @@ func TestSnapshotsFromCreateToRestore(t *testing.T) {
 	}
 
 	elsewhere := filepath.Join(t.TempDir(), "data")
-	if out := s.must(t, &restoreCmd{BucketFlags: s.bucket, DataDir: elsewhere}); strings.Count(out, "partition ") != 2 {
+	if out := s.must(t, &restoreCmd{BucketFlags: s.bucket, DataDir: elsewhere, Parallel: 2}); strings.Count(out, "partition ") != 2 {
 		t.Errorf("restore prints\n%s", out)
 	}
 	if at := position(t, verbs.StoreDir(elsewhere, 0)); at != 9 {
@@ -176,7 +176,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	if !errors.Is(err, verbs.ErrDifferences) || strings.Count(out, " is in order: ") != 1 || !strings.Contains(out, "partition 0: snapshot 9-0-0: ") {
 		t.Errorf("%v\n%s", err, out)
 	}
-	restore := &restoreCmd{BucketFlags: s.bucket, DataDir: filepath.Join(t.TempDir(), "data")}
+	restore := &restoreCmd{BucketFlags: s.bucket, DataDir: filepath.Join(t.TempDir(), "data"), Parallel: 2}
 	restore.JSON = true
 	var info restoredInfo
 	if err := json.Unmarshal([]byte(s.must(t, restore)), &info); err != nil || info.Name != "5-0-0" || len(info.Damaged) != 1 {
@@ -212,7 +212,7 @@ func TestRestoreOverAStore(t *testing.T) {
 	s.must(t, s.create())
 	s.fold(t, 0, 4)
 	s.must(t, s.create())
-	restore := &restoreCmd{BucketFlags: s.bucket, DataDir: s.data, At: "5-0-0"}
+	restore := &restoreCmd{BucketFlags: s.bucket, DataDir: s.data, At: "5-0-0", Parallel: 1}
 	if err := restore.Validate(); err == nil || !strings.Contains(err.Error(), "--partition") {
 		t.Errorf("the error is %v", err)
 	}
@@ -284,11 +284,31 @@ func TestCreateRefuses(t *testing.T) {
 }
 
 func TestProgressLine(t *testing.T) {
-	got := progressLine(3, snapshot.Progress{Phase: "download", Done: 1 << 20, Total: 4 << 20, Rate: 1 << 20, ETA: 3 * time.Second})
+	got := progressLine(map[int32]snapshot.Progress{3: {Phase: "download", Done: 1 << 20, Total: 4 << 20, Rate: 1 << 20, ETA: 3 * time.Second}})
 	if want := "partition 3: download 25.0% of 4MiB, 1MiB/s, 3s left"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := progressLine(3, snapshot.Progress{Phase: "checks"}); got != "partition 3: checks" {
+	if got := progressLine(map[int32]snapshot.Progress{3: {Phase: "checks"}}); got != "partition 3: checks" {
 		t.Errorf("%q", got)
+	}
+}
+
+// The progress of partitions that are restored side by side is one line with their sum.
+func TestProgressOfPartitionsSideBySide(t *testing.T) {
+	s := newSite(t)
+	b := newBoard(s.app)
+	b.every = 0
+	one, endOne := b.of(3)
+	two, endTwo := b.of(0)
+	one(snapshot.Progress{Phase: snapshot.PhaseDownload, Done: 1 << 20, Total: 4 << 20, Rate: 1 << 20, ETA: 3 * time.Second})
+	two(snapshot.Progress{Phase: snapshot.PhaseDownload, Done: 1 << 20, Total: 4 << 20, Rate: 2 << 20, ETA: 2 * time.Second})
+	endOne()
+	two(snapshot.Progress{Phase: snapshot.PhaseCheck})
+	endTwo()
+	want := "partition 3: download 25.0% of 4MiB, 1MiB/s, 3s left\n" +
+		"partitions 0, 3: download 25.0% of 8MiB, 3MiB/s, 3s left\n" +
+		"partition 0: check\n"
+	if s.stderr.String() != want {
+		t.Errorf("it prints\n%swant\n%s", &s.stderr, want)
 	}
 }
