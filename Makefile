@@ -43,7 +43,7 @@ test-short: ## the tests that need no server, in less than two minutes
 
 .PHONY: race
 race: test-tools ## the whole suite under the race detector
-	$(SERVERS) -- $(GO) test -race -timeout 30m $(PACKAGES)
+	$(SERVERS) -- $(GO) test -race -timeout 60m $(PACKAGES)
 
 .PHONY: sim
 sim: ## many runs of the simulator: SEEDS=10000, from seed FROM=0 on
