@@ -1,4 +1,5 @@
-// Run beside the packed module and React, as a project that installed them has it: see package_test.go.
+// Runs beside the packed module and React, as in a project that installed both: see
+// package_test.go.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +17,7 @@ const snapshot = (...unread) => Inbox.of({
   totals: { unread: unread.reduce((a, b) => a + b, 0), mentions: 0, unread_channels: 1, thread_unread: 0, thread_mentions: 0, badge: unread.reduce((a, b) => a + b, 0) },
 });
 
-/** Draws what a component returns below a provider. */
+/** Renders a component below a provider. */
 async function draw(client, render) {
   const drawn = [];
   const Component = () => { drawn.push(render()); return null; };

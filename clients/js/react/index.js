@@ -1,5 +1,6 @@
-// React hooks over a TidemarkClient. Each follows one value of the client with useSyncExternalStore: a component is drawn
-// again when its own value has changed, and on a server it is drawn as before the first snapshot.
+// React hooks for a TidemarkClient. Each hook follows one value of the client with
+// useSyncExternalStore: a component renders again when its own value has changed. On a server it
+// renders as before the first snapshot.
 
 import { createContext, createElement, useCallback, useContext, useSyncExternalStore } from 'react';
 import { Inbox } from '../src/index.js';
@@ -7,7 +8,7 @@ import { Inbox } from '../src/index.js';
 const Context = createContext(/** @type {import('../src/index.js').TidemarkClient | null} */ (null));
 const NOTHING = new Inbox();
 
-/** Gives a client to the hooks below it. Whoever made the client connects and closes it.
+/** Provides a client to the hooks below it. The owner of the client connects and closes it.
  * @param {{client: import('../src/index.js').TidemarkClient, children?: import('react').ReactNode}} props */
 export function TidemarkProvider({ client, children }) {
   return createElement(Context.Provider, { value: client }, children);
@@ -20,19 +21,20 @@ export function useTidemark() {
   return client;
 }
 
-/** The number for a launcher icon; `undefined` until it is known: draw no zero then. */
+/** The number for a launcher icon; `undefined` until it is known: show no zero then. */
 export function useBadge() {
   const { badge } = useTidemark();
   return useSyncExternalStore(badge.listen, () => badge.value, () => undefined);
 }
 
-/** All that is known: `inbox.known` is false until a snapshot has come. */
+/** The user's inbox: `inbox.known` is false until the first snapshot. */
 export function useInbox() {
   const { inbox } = useTidemark();
   return useSyncExternalStore(inbox.listen, () => inbox.value, () => NOTHING);
 }
 
-/** What the user sees of one channel; `undefined` until it is known, and for a channel that the user is not in.
+/** What the user sees of one channel; `undefined` until it is known, and for a channel that the
+ * user is not in.
  * @param {string} channelId */
 export function useUnread(channelId) {
   const { inbox } = useTidemark();
@@ -49,7 +51,7 @@ export function useThreadUnread(channelId, threadId) {
   return useSyncExternalStore(inbox.listen, read, () => undefined);
 }
 
-/** Whether there is a connection: while it is not `open`, the numbers are old. */
+/** The state of the connection: unless it is `open`, the numbers are old. */
 export function useConnectionState() {
   const { state } = useTidemark();
   return useSyncExternalStore(state.listen, () => state.value, () => 'closed');

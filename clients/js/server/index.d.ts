@@ -1,15 +1,15 @@
-/** A server's way to Tidemark: it writes events to a node and asks it, by fetch. Fields are those of docs/events.md and
- * docs/query-api.md. */
+/** A client for servers: it publishes events to a node and reads from it, with fetch. Fields are
+ * those of docs/events.md and docs/query-api.md. */
 import type { ChannelUnread, Latest, Level, MessageRef, ThreadUnread, TidemarkError, Totals } from '../src/index.js';
 
 export interface TidemarkOptions {
-  /** Of any node with the role query; http://127.0.0.1:8080 if not said. */
+  /** Of any node with the role query; default http://127.0.0.1:8080. */
   url?: string;
-  /** A bearer token, or what gives one; asked for each call. */
+  /** A bearer token, or a function that returns one; it is called before each request. */
   token?: string | (() => string | Promise<string>);
-  /** How often a read is made in all (5). Writes are made once. */
+  /** Attempts of a read, in total (5). Writes have one attempt. */
   tries?: number;
-  /** Milliseconds of each try (15,000). */
+  /** Milliseconds of each attempt (15,000). */
   timeout?: number;
   fetch?: typeof globalThis.fetch;
 }
@@ -51,12 +51,12 @@ export interface WatchEvent {
   as_of?: string[];
 }
 
-/** An answer of a node that says no, or a call without an answer. */
+/** An error that a node answered, or a call without an answer. */
 export declare class CallError extends TidemarkError {
   constructor(code: string, message: string, more?: { retryAfter?: number; requestId?: string });
-  /** Seconds, if the node said it. */
+  /** Seconds, if the node named a time. */
   readonly retryAfter: number | undefined;
-  /** What the node's log has the call under. */
+  /** The id of the call in the node's log. */
   readonly requestId: string;
   /** Whether the same call may work later without a change. */
   readonly temporary: boolean;

@@ -1,23 +1,24 @@
-// A server's way to Tidemark: it writes events to a node and asks it, by fetch. Node, Deno and Bun have it.
+// A client for servers: it publishes events to a node and reads from it, with fetch. Node, Deno and
+// Bun have fetch.
 
 import { TidemarkError } from '../src/error.js';
 import { Backoff } from '../src/backoff.js';
 
 const QUERY = 'tidemark.query.v1.QueryService';
 const INGEST = 'tidemark.ingest.v1.IngestService';
-/** A watch that says nothing for so long is given up: a node sends a heartbeat after 25 s. */
+/** A watch without any data for this long is ended: a node sends a heartbeat after 25 s. */
 const QUIET = 60_000;
 const LARGEST = 64 << 20;
 const LASTING = ['invalid_argument', 'unauthenticated', 'permission_denied', 'unimplemented', 'not_found'];
 
-/** The codes of answers that are none of the API: of a proxy, or of another program.
+/** The codes of answers that do not come from the API, but from a proxy or another program.
  * @type {Record<number, string>} */
 const CODES = {
   400: 'invalid_argument', 401: 'unauthenticated', 403: 'permission_denied', 404: 'unimplemented', 429: 'resource_exhausted',
   502: 'unavailable', 503: 'unavailable', 504: 'unavailable',
 };
 
-/** An answer of a node that says no, or a call without an answer. */
+/** An error that a node answered, or a call without an answer. */
 export class CallError extends TidemarkError {
   /** @param {string} code
    * @param {string} message
@@ -50,7 +51,8 @@ export class CallError extends TidemarkError {
   }
 }
 
-/** Keeps the token with the highest offset of each topic and partition: a node takes three for each partition at most.
+/** Keeps the token with the highest offset of each topic and partition, because a node accepts at
+ * most three tokens for each partition.
  * @param {Iterable<string>} [tokens]
  * @returns {string[]} */
 export function latestTokens(tokens = []) {
@@ -66,8 +68,9 @@ export function latestTokens(tokens = []) {
 }
 
 /**
- * Asks one node. Reads that the node refuses for the moment are made again, `tries` times in all; writes are not. `after` of a
- * read are the tokens that a write returned, or the `as_of` of an answer: the read includes them.
+ * A client of one node. Reads that the node refuses temporarily are repeated, up to `tries`
+ * attempts; writes are not. `after` of a read takes the tokens that a write returned, or the
+ * `as_of` of an answer: the read includes them.
  */
 export class Tidemark {
   /** @param {import('./index.js').TidemarkOptions} [options] */
@@ -80,13 +83,14 @@ export class Tidemark {
     this.fetch = fetch;
   }
 
-  /** Writes events, and returns the tokens to pass as `after`. All are refused if one is invalid. It is tried once: a mark
-   * that was written although the answer was lost would be made twice.
+  /** Publishes events, and returns the tokens to pass as `after`. If one event is invalid, all are
+   * refused. There is one attempt only: if the answer of a successful write is lost, a second
+   * attempt would apply a mark twice.
    * @param {...import('./index.js').Event} events
    * @returns {Promise<string[]>} */
   async publish(...events) { return latestTokens((await this.#once(INGEST, 'Publish', { events })).after); }
 
-  /** A message was posted.
+  /** Publishes that a message was posted.
    * @param {string} channelId
    * @param {import('./index.js').MessagePosted} message */
   post(channelId, message) { return this.publish({ message: { channel_id: channelId, message_posted: message } }); }
@@ -105,13 +109,13 @@ export class Tidemark {
    * @param {import('./index.js').ReadUpTo} to */
   read(userId, channelId, to) { return this.publish({ read: { channel_id: channelId, user_id: userId, read_up_to: to } }); }
 
-  /** Makes a message, and what came after it, unread again for a user.
+  /** Makes a message, and all later ones, unread again for a user.
    * @param {string} userId
    * @param {string} channelId
    * @param {import('./index.js').MarkedUnread} mark */
   markUnread(userId, channelId, mark) { return this.publish({ read: { channel_id: channelId, user_id: userId, marked_unread: mark } }); }
 
-  /** Reads all channels of a user, or those of a label.
+  /** Marks all channels of a user read, or those with a label.
    * @param {string} userId
    * @param {{label?: string, threads?: boolean, instance_id?: string, after?: string[]}} [what] */
   async markAllRead(userId, what = {}) {
@@ -149,7 +153,7 @@ export class Tidemark {
    * @param {object} [options] */
   readers(channelId, options = {}) { return this.query('GetReaders', { channel_id: channelId, ...options }); }
 
-  /** A read by its name in the API.
+  /** Calls a read by its name in the API.
    * @param {string} method
    * @param {Record<string, any>} request
    * @returns {Promise<any>} */
@@ -165,8 +169,8 @@ export class Tidemark {
     }
   }
 
-  /** A snapshot of a user's inbox, then every change, until the loop ends or the signal says so. When the stream breaks, the
-   * watch goes on where it was, after a wait that grows.
+  /** Yields a snapshot of a user's inbox, then every change, until the loop ends or the signal
+   * aborts. When the stream breaks, the watch continues where it was, after a growing wait.
    * @param {string} userId
    * @param {{after?: string[], signal?: AbortSignal}} [options]
    * @returns {AsyncGenerator<import('./index.js').WatchEvent, void, undefined>} */
@@ -190,7 +194,7 @@ export class Tidemark {
     }
   }
 
-  /** One stream, heartbeats too.
+  /** One stream, with its heartbeats.
    * @param {object} request
    * @param {AbortSignal} [signal]
    * @returns {AsyncGenerator<any, void, undefined>} */
@@ -260,7 +264,7 @@ export class Tidemark {
    * @param {string} type
    * @param {AbortSignal} signal */
   async #send(service, method, body, type, signal) {
-    const token = typeof this.token === 'function' ? await this.token() : this.token; // a new one each time: the last may have expired
+    const token = typeof this.token === 'function' ? await this.token() : this.token; // a new one each time, because the last may have expired
     return this.fetch(`${this.url}/${service}/${method}`, {
       method: 'POST', body: /** @type {any} */ (body), signal,
       headers: { 'Content-Type': type, 'Connect-Protocol-Version': '1', ...(token && { Authorization: `Bearer ${token}` }) },
@@ -271,7 +275,7 @@ export class Tidemark {
 /** @param {{after?: string[]}} request */
 const after = (request) => (request.after ? { after: latestTokens(request.after) } : {});
 
-/** What the network said. Node's fetch has it in the cause.
+/** The reason of a network error. Node's fetch has it in the cause.
  * @param {any} err */
 const reason = (err) => String(err?.cause?.message || err?.cause?.code || err?.message || err);
 

@@ -1,7 +1,7 @@
 /**
- * How long to wait before the next try: the bound doubles from `min` to `max`, and the wait is anywhere between half of
- * it and all of it. So a gateway that stops is not met by all its clients in the same moment, and nobody hammers one that
- * is down.
+ * The wait before the next attempt: its bound doubles from `min` to `max`, and the wait is random
+ * between half of the bound and the bound. So the clients of a stopped gateway do not all reconnect
+ * at the same moment, and nobody hammers a gateway that is down.
  */
 export class Backoff {
   #tries = 0;
@@ -21,6 +21,6 @@ export class Backoff {
     return bound / 2 + (bound / 2) * this.random();
   }
 
-  /** Begins anew: a connection has proved good. */
+  /** Starts again, after a connection has proved good. */
   reset() { this.#tries = 0; }
 }

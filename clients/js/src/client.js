@@ -12,17 +12,18 @@ import { tell } from './tell.js';
 
 const OPEN = 1; // WebSocket.OPEN, also of constructors that do not have the constant
 
-/** Too many frames or connections: the close code after which a client is to wait longer, and for how long at least. */
+/** Too many frames or connections: the close code after which a client must wait longer, and the
+ * least bound of that wait. */
 const TOO_MANY = 4429;
 const TOO_MANY_WAIT = 4_000;
 
 /**
  * One device of one user, connected to a gateway.
  *
- * The connection is kept: when it ends it is made again, after a wait that grows (Backoff), and with what was focused.
- * Every connection begins with a snapshot, so nothing that was missed stays missed. Commands that had no answer are sent
- * again on the next connection: all of them name what they mean, so doing one twice is doing it once. However many they
- * are, they are sent no faster than the gateway takes them (Outbox).
+ * The client stays connected: when the connection ends, it reconnects after a growing wait
+ * (Backoff) and restores the focus. Every connection begins with a snapshot, so the client misses
+ * nothing. Commands without an answer are sent again on the next connection. That is safe because
+ * all commands are idempotent. Commands are sent no faster than the gateway accepts them (Outbox).
  */
 export class TidemarkClient {
   /** @type {Outbox} */ #outbox;
@@ -32,7 +33,7 @@ export class TidemarkClient {
   /** @type {SocketLike | undefined} */ #socket;
   /** @type {any} */ #retry;
   /** @type {any} */ #watchdog;
-  #attempt = 0; // of connecting; an older one that is still waiting for its token gives up
+  #attempt = 0; // of connecting; an older attempt that still waits for its token gives up
   #hidden = false;
   #wanted = false;
   /** @type {() => void} */ #unwatch = () => {};
@@ -44,22 +45,24 @@ export class TidemarkClient {
     };
     this.backoff = new Backoff(options.backoff);
     this.#outbox = new Outbox(this.options);
-    /** Whether there is a connection. @type {Observable<ConnectionState>} */
+    /** The state of the connection. @type {Observable<ConnectionState>} */
     this.state = new Observable(/** @type {ConnectionState} */ ('closed'));
-    /** All that is known. Kept while the connection is away: then it is old, and `state` says so. @type {Observable<Inbox>} */
+    /** The user's inbox. It stays while there is no connection: then it is old, which `state`
+     * shows.
+     * @type {Observable<Inbox>} */
     this.inbox = new Observable(new Inbox());
     /** The number for a launcher icon: the badge of the totals. `undefined` until the first
-     * snapshot: `subscribe` calls nobody before that, so no listener paints a false zero.
+     * snapshot: `subscribe` calls no listener before that, so no listener paints a false zero.
      * @type {Observable<number | undefined, number>} */
     this.badge = new Observable(/** @type {number | undefined} */ (undefined));
     this.inbox.listen((i) => this.badge.set(i.badge));
-    /** Who this is, as the gateway says. */
+    /** The id of the user, from the gateway. */
     this.userId = '';
-    /** This connection's name, as the gateway gives it: deltas that this device caused carry it. */
+    /** The name of this connection, from the gateway: changes that this device caused carry it. */
     this.instanceId = '';
   }
 
-  /** Connects, and stays connected until close. Connecting twice is connecting once.
+  /** Connects, and stays connected until close. Further calls do nothing.
    * @throws {TidemarkError} `unsupported` where there is no WebSocket: Node before 22 without `options.WebSocket`. */
   connect() {
     if (this.#wanted) return;
@@ -69,7 +72,7 @@ export class TidemarkClient {
     void this.#open();
   }
 
-  /** Ends the connection for good. Commands without an answer fail. What is known stays readable. */
+  /** Ends the connection. Commands without an answer fail. The inbox stays readable. */
   close() {
     this.#wanted = false;
     this.#unwatch();
@@ -78,7 +81,7 @@ export class TidemarkClient {
     this.#outbox.end();
   }
 
-  /** Calls `fn` with each frame of a type, `*` for all, until the function that it returns is called.
+  /** Calls `fn` with each frame of a type, `*` for all. The returned function ends that.
    * @param {string} type
    * @param {(frame: any) => void} fn
    * @returns {() => void} */
@@ -88,8 +91,8 @@ export class TidemarkClient {
     return () => { set.delete(fn); };
   }
 
-  /** The user looks at a channel or thread: the gateway reads for them what comes in. It lasts over reconnects, and rests
-   * while the page is hidden.
+  /** The user looks at a channel or thread: the gateway marks new messages there read. The focus
+   * outlasts reconnects, and pauses while the page is hidden.
    * @param {string} channelId
    * @param {string} [threadId] */
   focus(channelId, threadId) {
@@ -98,7 +101,7 @@ export class TidemarkClient {
     if (!this.#hidden) this.#outbox.say({ type: 'channel.focus', ...scope });
   }
 
-  /** The user looks elsewhere.
+  /** The user no longer looks at a channel or thread.
    * @param {string} channelId
    * @param {string} [threadId] */
   blur(channelId, threadId) {
@@ -118,10 +121,11 @@ export class TidemarkClient {
     });
   }
 
-  /** Reads, each with one command, the channels that have something unread or a flag, those that are muted or archived too.
-   * Each states the channel's epoch, so that a mark that is made meanwhile wins, however long the command waits. Each names
-   * a seq, since an id that was used again, after 90 days, names another message. A snapshot that was truncated lacks
-   * channels, and so does this: `MarkAllRead` of the ingest service reads all.
+  /** Reads, with one command each, the channels that have unread messages or a flag, including
+   * muted and archived ones. Each command names the channel's epoch, so that a mark that is made
+   * meanwhile wins, however long the command waits. It names a seq, because an id that was used
+   * again after 90 days names another message. A truncated snapshot lacks channels, which this call
+   * then misses: `MarkAllRead` of the ingest service reads all.
    * @param {{label?: string, threads?: boolean}} [options] label: of the channels that have it; threads: their threads too,
    *   and channels with a followed thread that has something unread
    * @returns {Promise<any[]>} the answers */
@@ -141,13 +145,13 @@ export class TidemarkClient {
         type: 'mark_read', channel_id: c.channel_id, seq, ...(c.read_epoch && { read_epoch: c.read_epoch }),
         ...(threads && { with_threads: true }),
       }));
-      else if (c.flagged) asked.push(this.flag(c.channel_id, false)); // there is no message to read
+      else if (c.flagged) asked.push(this.flag(c.channel_id, false)); // no message can be read
     }
     return Promise.all(asked);
   }
 
-  /** Makes a message, and what came after it, unread again. The head that the user knew is stated, so that messages which
-   * are on their way count as later ones.
+  /** Makes a message, and all later ones, unread again. The command names the head that the user
+   * knew, so that messages on their way count as later ones.
    * @param {string} channelId
    * @param {string} messageId
    * @param {{threadId?: string, headSeq?: number}} [options] */
@@ -158,8 +162,8 @@ export class TidemarkClient {
     });
   }
 
-  /** The newest message that this device knows of: one that came, or of which a count or a snapshot told. A mark that stated
-   * less would lose against the user's own posts in between.
+  /** The newest message that this device knows, from a message, a count or a snapshot. A mark with
+   * a lower head would lose against the user's own posts in between.
    * @param {string} channelId
    * @param {string} [threadId] */
   #head(channelId, threadId = '') {
@@ -171,7 +175,7 @@ export class TidemarkClient {
     );
   }
 
-  /** Reads single messages, and leaves those before them unread.
+  /** Reads single messages; earlier ones stay unread.
    * @param {string} channelId
    * @param {string[]} messageIds */
   messagesRead(channelId, messageIds) {
@@ -190,7 +194,7 @@ export class TidemarkClient {
    * @param {boolean} muted */
   mute(channelId, muted) { return this.send({ type: 'channel.mute', channel_id: channelId, muted }); }
 
-  /** How a channel enters the badge, for good or until a time.
+  /** Sets how a channel enters the badge, permanently or until a time.
    * @param {string} channelId
    * @param {import('./index.js').Level} level
    * @param {{until?: Date, ignoreMentionAll?: boolean}} [options] ignoreMentionAll: as it was, if it is not said */
@@ -202,7 +206,8 @@ export class TidemarkClient {
     });
   }
 
-  /** Marks a channel as to be seen, whatever is unread in it, or takes the flag off. The head that this device knew is stated.
+  /** Flags a channel, whatever is unread in it, or removes the flag. The command names the head
+   * that this device knew.
    * @param {string} channelId
    * @param {boolean} flagged
    * @param {{headSeq?: number}} [options] */
@@ -211,7 +216,7 @@ export class TidemarkClient {
     return this.send({ type: 'channel.flag', channel_id: channelId, flagged, ...(headSeq > 0 && { head_seq: headSeq }) });
   }
 
-  /** Files a channel until there is news, with `keep` for good, or takes it out.
+  /** Archives a channel until its next message, with `keep` permanently, or restores it.
    * @param {string} channelId
    * @param {boolean} archived
    * @param {{keep?: boolean, headSeq?: number}} [options] */
@@ -220,22 +225,22 @@ export class TidemarkClient {
     return this.send({ type: 'channel.file', channel_id: channelId, archived, ...(keep && { keep }), ...(headSeq > 0 && { head_seq: headSeq }) });
   }
 
-  /** Takes messages out of this user's numbers for good; others keep them.
+  /** Removes messages from this user's numbers permanently; other users keep them.
    * @param {string} channelId
    * @param {string[]} messageIds */
   hide(channelId, messageIds) { return this.send({ type: 'message.hide', channel_id: channelId, message_ids: messageIds }); }
 
-  /** The same for all messages up to one: the channel is cleared for this user.
+  /** Does the same for all messages up to one: the channel is cleared for this user.
    * @param {string} channelId
    * @param {number} seq */
   hideUpTo(channelId, seq) { return this.send({ type: 'message.hide', channel_id: channelId, up_to_seq: seq }); }
 
-  /** Says that the user has played or opened messages.
+  /** Reports that the user has played or opened messages.
    * @param {string} channelId
    * @param {string[]} messageIds */
   viewed(channelId, messageIds) { return this.send({ type: 'message.viewed', channel_id: channelId, message_ids: messageIds }); }
 
-  /** Keeps a place to come back to; no count depends on it.
+  /** Sets the user's line in a channel; no count depends on it.
    * @param {string} channelId
    * @param {string | number} at a message's id, or a seq */
   setLine(channelId, at) {
@@ -247,16 +252,16 @@ export class TidemarkClient {
    * @param {string[]} labels */
   setLabels(channelId, labels) { return this.send({ type: 'labels.set', channel_id: channelId, labels }); }
 
-  /** Where all members of a channel stand.
+  /** Requests the pointers of all members of a channel.
    * @param {string} channelId */
   readState(channelId) { return this.send({ type: 'read_state', channel_id: channelId }); }
 
-  /** Asks for a fresh snapshot, which replaces everything.
+  /** Requests a new snapshot, which replaces everything.
    * @param {number} [shown] the badge that is shown, for the gateway to count whether it is the one that it told */
   sync(shown) { return this.send({ type: 'sync', shown }); }
 
-  /** Sends a command and waits for its answer: an `ack`, or the frame that was asked for. Without a connection it is sent
-   * when there is one, and where many wait, when it is its turn.
+  /** Sends a command and waits for its answer: an `ack`, or the requested frame. Without a
+   * connection it is sent on the next one; if many commands wait, when it is its turn.
    * @param {Frame} frame
    * @returns {Promise<any>} */
   send(frame) { return this.#outbox.ask(frame); }
@@ -269,7 +274,7 @@ export class TidemarkClient {
     clearTimeout(this.#retry);
     const attempt = ++this.#attempt;
     this.state.set('connecting');
-    this.#watch(this.options.answerTimeout); // also a token that never comes, and a connection that never opens
+    this.#watch(this.options.answerTimeout); // also bounds a token that never comes, and a connection that never opens
     try {
       const { url, protocols } = await this.#address();
       if (attempt !== this.#attempt || !this.#wanted) return;
@@ -277,8 +282,8 @@ export class TidemarkClient {
       this.#socket = socket;
       socket.onmessage = (e) => { if (socket === this.#socket) this.#receive(e.data); };
       socket.onclose = (e) => { if (socket === this.#socket) this.#lost(e.code ?? 1006, e.reason ?? ''); };
-      socket.onerror = () => {}; // a close follows, and says more
-      this.#watch(this.options.answerTimeout); // anew: the token had its time
+      socket.onerror = () => {}; // a close event follows, with more details
+      this.#watch(this.options.answerTimeout); // start again, because the token is there
     } catch (err) {
       if (attempt !== this.#attempt || !this.#wanted) return;
       this.#lost(0, err instanceof Error ? err.message : String(err));
@@ -290,7 +295,7 @@ export class TidemarkClient {
     const url = new URL(o.url ?? '/v1/socket', globalThis.location?.href ?? 'http://127.0.0.1:8080');
     url.protocol = url.protocol.replace(/^http/, 'ws');
     if (o.userId) url.searchParams.set('user_id', o.userId);
-    const token = typeof o.token === 'function' ? await o.token() : o.token; // a new one each time: the last may have expired
+    const token = typeof o.token === 'function' ? await o.token() : o.token; // a new one each time, because the last may have expired
     return { url: url.href, protocols: token ? ['tidemark.v1', `tidemark.bearer.${token}`] : [] } /* the gateway answers with the first, and the token stays out of its answer */;
   }
 
@@ -305,7 +310,7 @@ export class TidemarkClient {
     this.#retry = setTimeout(() => void this.#open(), wait);
   }
 
-  /** Lets go of the socket, whatever state it is in. */
+  /** Releases the socket, whatever its state. */
   #drop() {
     this.#attempt++;
     clearTimeout(this.#retry);
@@ -316,7 +321,7 @@ export class TidemarkClient {
     if (socket) socket.close(1000);
   }
 
-  /** Writes a frame. It reports whether the connection took it.
+  /** Writes a frame. Returns whether the connection accepted it.
    * @param {string} text */
   #write(text) {
     if (this.#socket?.readyState !== OPEN) return false;
@@ -324,8 +329,8 @@ export class TidemarkClient {
     return true;
   }
 
-  /** A connection that says nothing for a while is asked; one that does not answer is given up. Without that a cut cable
-   * would leave old numbers on the screen for ever.
+  /** Pings a silent connection, and gives up one that does not answer. Otherwise a cut cable would
+   * leave old numbers on the screen for ever.
    * @param {number} answerWithin milliseconds, 0: not asked yet */
   #watch(answerWithin = 0) {
     clearTimeout(this.#watchdog);
@@ -363,7 +368,7 @@ export class TidemarkClient {
         this.state.set('open');
         break;
       case 'inbox':
-        this.backoff.reset(); // not at the hello: a gateway that accepts and then fails is met more and more slowly
+        this.backoff.reset(); // not at the hello: otherwise clients would soon retry a gateway that accepts connections and then fails
         this.inbox.set(Inbox.of(/** @type {any} */ (frame)));
         break;
       case 'unread.updated': {
@@ -379,7 +384,7 @@ export class TidemarkClient {
     if (frame.id !== undefined || frame.type === 'error') this.#outbox.answered(frame);
   }
 
-  /** A frame for each channel or thread that is focused.
+  /** A frame for each focused channel or thread.
    * @param {string} type
    * @returns {Frame[]} */
   #scopes(type) { return [...this.#focused.values()].map((scope) => ({ type, ...scope })); }
@@ -391,8 +396,8 @@ export class TidemarkClient {
 
   // The page
 
-  /** Follows the page, where there is one: a hidden page reads nothing, and one that comes back asks whether its connection
-   * still is one. */
+  /** Follows the visibility of the page, if there is one: a hidden page reads nothing, and a page
+   * that becomes visible checks its connection. */
   #watchPage() {
     const page = this.options.page === undefined ? globalThis.document : this.options.page;
     if (!page) return;
@@ -422,8 +427,8 @@ export class TidemarkClient {
  * @returns {{channel_id: string, thread_id?: string}} */
 const scopeOf = (channelId, threadId) => ({ channel_id: channelId, ...(threadId && { thread_id: threadId }) });
 
-/** The newest unread message of a channel of which only seeded ones are live: they are `first_unread` and those after it.
- * Where some of them were deleted it is an earlier one, never a later one.
+/** The newest unread message of a channel in which only seeded messages are live: `first_unread`
+ * and the ones after it. If some of them were deleted, it is an earlier message, never a later one.
  * @param {import('./index.js').ChannelUnread} c
  * @returns {{seq: number} | undefined} */
 const lastUnread = (c) => (!c.latest && c.unread > 0 && c.first_unread ? { seq: c.first_unread.seq + c.unread - 1 } : undefined);

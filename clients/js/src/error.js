@@ -1,4 +1,4 @@
-/** An answer of the gateway that says no, or a command that got none. */
+/** An error that the gateway answered, or a command without an answer. */
 export class TidemarkError extends Error {
   /**
    * @param {string} code of the gateway (`not_found`, `invalid_argument`, …), or `timeout`, `closed`, `overflow` or `unsupported` from here

@@ -8,7 +8,8 @@ import { totalsOf } from './totals.js';
 /** @type {Totals} */
 export const NO_TOTALS = Object.freeze({ unread: 0, mentions: 0, unread_channels: 0, thread_unread: 0, thread_mentions: 0 });
 
-/** What has something unread or a flag first, then newest activity, then by id: the order of GetInbox.
+/** Orders channels as GetInbox does: those with unread messages or a flag first, then by newest
+ * activity, then by id.
  * @param {ChannelUnread} a
  * @param {ChannelUnread} b */
 export function byActivity(a, b) {
@@ -22,11 +23,12 @@ export function byActivity(a, b) {
 const time = (text) => (text ? Date.parse(text) : 0);
 
 /**
- * What one user sees, as far as the gateway has told. It is immutable: applying a frame gives another Inbox, so whoever
- * holds one sees a whole picture.
+ * What one user sees, as far as the gateway has sent it. An Inbox is immutable: applying a frame
+ * returns a new one, so every holder has a consistent picture.
  *
- * A snapshot replaces everything. An update replaces one channel or thread, unless what is there carries a stamp that
- * dominates the update's and differs: such an update is older, and nothing changes.
+ * A snapshot replaces everything. An update replaces one channel or thread, unless the current
+ * value carries a stamp that dominates the update's and differs: then the update is older, and
+ * nothing changes.
  */
 export class Inbox {
   /**
@@ -39,22 +41,23 @@ export class Inbox {
     this.channels = channels;
     this.threads = threads;
     this.totals = totals;
-    /** False until a snapshot has come: then nothing is known, and no count is a zero. */
+    /** False until the first snapshot: then nothing is known, and a missing count is not zero. */
     this.known = known;
   }
 
-  /** What a launcher icon shows, as the gateway counts it; `undefined` until a snapshot has come.
+  /** The number for a launcher icon, as the gateway counts it; `undefined` until the first
+   * snapshot.
    * @returns {number | undefined} */
   get badge() { return this.known ? this.totals.badge ?? this.totals.unread + this.totals.thread_unread : undefined; }
 
-  /** The channels in the order of a channel list, without those that are archived. */
+  /** The channels in the order of a channel list, without archived ones. */
   get sorted() { return [...this.channels.values()].filter((c) => !c.archived).sort(byActivity); }
 
   /** The archived channels, in the same order. */
   get archived() { return [...this.channels.values()].filter((c) => c.archived).sort(byActivity); }
 
-  /** All labels there are, with the totals of the channels that have each, at one time. A snapshot that was truncated lacks
-   * channels, and so do these.
+  /** All labels, each with the totals of its channels, at one time. A truncated snapshot lacks
+   * channels, and so do these totals.
    * @param {number} [now]
    * @returns {Map<string, ReturnType<typeof totalsOf>>} */
   byLabel(now = Date.now()) {
@@ -62,7 +65,7 @@ export class Inbox {
     return new Map([...labels].sort().map((label) => [label, totalsOf(this.channels.values(), this.threads.values(), { now, label })]));
   }
 
-  /** The inbox that a snapshot tells.
+  /** The inbox of a snapshot.
    * @param {{channels?: ChannelUnread[], threads?: ThreadUnread[], totals?: Totals}} frame */
   static of(frame) {
     return new Inbox(
@@ -73,8 +76,8 @@ export class Inbox {
     );
   }
 
-  /** This inbox with one channel or thread replaced; itself if the update is older than what is here. Before a snapshot
-   * there is nothing to update.
+  /** This inbox with one channel or thread replaced; the same inbox if the update is older. Before
+   * the first snapshot nothing can be updated.
    * @param {(ChannelUnread | ThreadUnread) & {totals?: Totals}} update
    * @returns {Inbox} */
   with(update) {
@@ -95,6 +98,6 @@ export class Inbox {
   }
 }
 
-/** Where a thread is in `threads`.
+/** The key of a thread in `threads`.
  * @param {{channel_id: string, thread_id: string}} t */
 export const threadKey = (t) => `${t.channel_id}\0${t.thread_id}`;

@@ -4,13 +4,13 @@ export interface MessageRef { message_id?: string; seq: number }
 export interface LastRead extends MessageRef { at?: string }
 export interface Latest extends MessageRef { at?: string; sender_id?: string; preview?: string }
 
-/** How a channel enters the badge: with what is unread, with mentions, or not at all. */
+/** How a channel enters the badge: with its unread messages, with its mentions, or not at all. */
 export type Level = 'ALL' | 'MENTIONS' | 'NONE';
 
 /** What the user sees of one channel. */
 export interface ChannelUnread {
   channel_id: string;
-  /** False in an update: the user has left, or the channel is gone. */
+  /** False in an update: the user has left, or the channel was deleted. */
   member?: boolean;
   unread: number;
   mentions: number;
@@ -23,21 +23,21 @@ export interface ChannelUnread {
   read_epoch?: number;
   /** Missing: ALL. */
   level?: Level;
-  /** When `level_after` holds. The gateway sends an update then. */
+  /** When `level_after` takes effect. The gateway sends an update then. */
   until?: string;
   level_after?: Level;
   ignore_mention_all?: boolean;
   /** Those of `mentions` that name the user. */
   direct_mentions?: number;
   first_mention?: Partial<MessageRef> | null;
-  /** Unread by the user's word, whatever `unread` is. */
+  /** Marked unread by the user, whatever `unread` is. */
   flagged?: boolean;
-  /** Listed apart and in no total; `filed` says that the user did it. */
+  /** Listed separately and in no total; `filed` means that the user archived it. */
   archived?: boolean;
   filed?: { keep: boolean } | null;
-  /** A place to come back to. */
+  /** The user's own line. */
   line?: Partial<MessageRef> | null;
-  /** The channel's and the user's; `own_labels` are the user's alone. */
+  /** Labels of the channel and of the user; `own_labels` are the user's alone. */
   labels?: string[];
   own_labels?: string[];
   stamp?: string;
@@ -47,7 +47,7 @@ export interface ChannelUnread {
 export interface ThreadUnread {
   channel_id: string;
   thread_id: string;
-  /** False in an update: it is not followed any more. */
+  /** False in an update: the user no longer follows the thread. */
   followed?: boolean;
   unread: number;
   mentions: number;
@@ -60,7 +60,7 @@ export interface ThreadUnread {
   stamp?: string;
 }
 
-/** Channels of level NONE and archived ones are left out, and so are their threads. */
+/** Channels of level NONE and archived ones are left out, with their threads. */
 export interface Totals {
   unread: number;
   mentions: number;
@@ -70,10 +70,10 @@ export interface Totals {
   unread_threads?: number;
   /** The number for a launcher icon. */
   badge?: number;
-  /** Channels with a flag, muted ones too. */
+  /** Channels with a flag, including muted ones. */
   flagged?: number;
   archived?: { unread_channels: number; mentions: number };
-  /** The time of which these are, while a level among them holds until a time. */
+  /** The time at which these were computed, if a level among them ends at some time. */
   evaluated_at?: string;
 }
 
@@ -88,9 +88,10 @@ export interface ReadPointerUpdated extends Frame {
 export interface Reader { user_id: string; message_id?: string; seq: number; at?: string; with_threads?: boolean }
 export interface Receipt extends Frame { type: 'receipt.read' | 'receipt.delivered' | 'receipt.viewed'; channel_id: string; readers: Reader[] }
 export interface ReadState extends Frame { type: 'read_state'; channel_id: string; readers: Reader[] }
-/** `after` names the records that the command became: queries with it include them. */
+/** `after` names the records that the command wrote: queries with it include them. */
 export interface Ack extends Frame { type: 'ack'; id: string; after: string[] }
-/** From the client itself: the connection has ended, and there will be another in so many milliseconds. */
+/** From the client itself: the connection has ended, and the next one starts in so many
+ * milliseconds. */
 export interface Disconnected extends Frame { type: 'disconnected'; code: number; reason: string; retry_in: number }
 
 export interface Frames {
@@ -109,10 +110,10 @@ export interface Frames {
   '*': Frame;
 }
 
-/** `open` once the gateway has said who we are; `waiting` between two tries. */
+/** `open` after the gateway's hello; `waiting` between two attempts. */
 export type ConnectionState = 'closed' | 'connecting' | 'open' | 'waiting';
 
-/** As much of a WebSocket as the client needs. */
+/** The part of a WebSocket that the client needs. */
 export interface SocketLike {
   readonly readyState: number;
   onmessage: ((e: { data: unknown }) => void) | null;
@@ -123,27 +124,30 @@ export interface SocketLike {
 }
 
 export interface ClientOptions {
-  /** Of the gateway, absolute or relative to the page; `/v1/socket` if not said. */
+  /** Of the gateway, absolute or relative to the page; default `/v1/socket`. */
   url?: string;
-  /** A user token, or what gives one; asked for each connection. It goes into the subprotocol, never into the URL. */
+  /** A user token, or a function that returns one; it is called before each connection. It is sent
+   * in the subprotocol, never in the URL. */
   token?: string | (() => string | Promise<string>);
-  /** Names the user at a node without keys, such as `tidemark dev`. */
+  /** The user, at a node without keys such as `tidemark dev`. */
   userId?: string;
   backoff?: { min?: number; max?: number; random?: () => number };
-  /** Milliseconds until a command without an answer fails (30,000). */
+  /** Milliseconds after which a command without an answer fails (30,000). */
   commandTimeout?: number;
-  /** Milliseconds of silence after which the gateway is asked whether it is there (60,000), and how long it may take to answer (10,000). */
+  /** Milliseconds of silence after which the client pings the gateway (60,000), and within which
+   * the gateway must answer (10,000). */
   quietTimeout?: number;
   answerTimeout?: number;
-  /** Commands that may wait for an answer at once (1,000). */
+  /** Commands that may wait for an answer at the same time (1,000). */
   maxPending?: number;
-  /** For runtimes without one. */
+  /** For runtimes without WebSocket. */
   WebSocket?: new (url: string, protocols?: string[]) => SocketLike;
-  /** The page whose visibility is followed: `document` if there is one; null: none. */
+  /** The page whose visibility the client follows: default `document` if there is one; null: none. */
   page?: Pick<Document, 'visibilityState' | 'addEventListener' | 'removeEventListener'> | null;
 }
 
-/** K is what listeners are told: a value of `undefined` is not known yet, and nobody is told it. */
+/** K is the type that listeners get: `undefined` means that the value is not known yet, and
+ * listeners are not called with it. */
 export declare class Observable<T, K = T> {
   constructor(value: T);
   readonly value: T;
@@ -157,9 +161,9 @@ export declare class Inbox {
   /** By `channel_id + "\0" + thread_id`. */
   readonly threads: ReadonlyMap<string, ThreadUnread>;
   readonly totals: Totals;
-  /** False until a snapshot has come: then no count is a zero. */
+  /** False until the first snapshot: then a missing count is not zero. */
   readonly known: boolean;
-  /** `undefined` until a snapshot has come. */
+  /** `undefined` until the first snapshot. */
   readonly badge: number | undefined;
   /** Without archived ones. */
   readonly sorted: ChannelUnread[];
@@ -184,7 +188,7 @@ export declare class TidemarkClient {
   focus(channelId: string, threadId?: string): void;
   blur(channelId: string, threadId?: string): void;
   markRead(channelId: string, messageId: string, options?: { threadId?: string; private?: boolean; withThreads?: boolean }): Promise<Ack>;
-  /** Fails with the first command that does. */
+  /** Rejects with the error of the first command that fails. */
   markAllRead(options?: { label?: string; threads?: boolean }): Promise<Ack[]>;
   markUnread(channelId: string, messageId: string, options?: { threadId?: string; headSeq?: number }): Promise<Ack>;
   messagesRead(channelId: string, messageIds: string[]): Promise<Ack>;
@@ -208,7 +212,7 @@ export declare class TidemarkError extends Error { constructor(code: string, mes
 
 export declare class Backoff {
   constructor(options?: { min?: number; max?: number; random?: () => number });
-  /** `bound`: at least so much, as far as `max` allows. */
+  /** `bound`: the least bound of the wait, as far as `max` allows. */
   next(bound?: number): number;
   reset(): void;
 }

@@ -1,8 +1,9 @@
 import { tell } from './tell.js';
 
 /**
- * A value that changes and tells so. It has the shape of a Svelte store, and a React component reads it with
- * `useSyncExternalStore(o.listen, () => o.value)`. A value of `undefined` is not known yet, and nobody is told it.
+ * A value with listeners. It has the shape of a Svelte store, and a React component reads it with
+ * `useSyncExternalStore(o.listen, () => o.value)`. `undefined` means that the value is not known
+ * yet, and listeners are not called with it.
  * @template T what `value` may be
  * @template [K=T] what listeners are told: T without `undefined`
  */
@@ -12,12 +13,12 @@ export class Observable {
 
   /** @param {T} value */
   constructor(value) {
-    /** The value now. It is replaced, never changed in place. */
+    /** The current value. It is replaced, never changed in place. */
     this.value = value;
   }
 
-  /** Calls `fn` with the value now, if it is known, and with each later one, until the function that it returns is
-   * called.
+  /** Calls `fn` with the current value, if it is known, and with each later one. The returned
+   * function ends that.
    * @param {(value: K) => void} fn */
   subscribe = (fn) => {
     const stop = this.listen(fn);
@@ -29,18 +30,18 @@ export class Observable {
    * @param {(value: K) => void} fn */
   listen = (fn) => {
     /** @param {K} v */
-    const own = (v) => fn(v); // subscribing one function twice is two subscriptions
+    const own = (v) => fn(v); // the same function may subscribe twice
     this.#listeners.add(own);
     return () => { this.#listeners.delete(own); };
   };
 
-  /** Replaces the value. The same value again tells nobody.
+  /** Replaces the value. An equal value calls no listener.
    * @param {T} value */
   set(value) {
     if (Object.is(value, this.value)) return;
     this.value = value;
     for (const fn of [...this.#listeners]) {
-      if (this.value !== value) return; // a listener has set a newer one, and all were told of that
+      if (this.value !== value) return; // a listener has set a newer value, which all listeners got
       if (value !== undefined) tell(fn, /** @type {any} */ (value));
     }
   }

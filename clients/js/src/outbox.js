@@ -3,30 +3,32 @@ import { Pace } from './pace.js';
 
 /** @typedef {import('./index.js').Frame} Frame */
 /**
- * A frame that is to be answered.
+ * A frame that expects an answer.
  * @typedef {object} Entry
- * @property {Frame} frame without the id under which it is sent
- * @property {string} id under which it was sent last, or will be
- * @property {number} n its place in the order in which frames were asked for
+ * @property {Frame} frame without the id
+ * @property {string} id of the last or next sending
+ * @property {number} n its place in the order of the calls
  * @property {boolean} lasting it is sent again on the next connection, until it is answered
- * @property {boolean} written it was sent at least once, on whichever connection
+ * @property {boolean} written it was sent at least once, on any connection
  * @property {number} refusals how often it was refused because there were too many
  * @property {() => void} begun is called when it is sent for the first time
  * @property {(answer: any) => void} resolve
  * @property {(why: TidemarkError) => void} reject
  */
 
-/** How often a frame that nobody waits for is sent again: the gateway may have another reason to refuse it. */
+/** How often a frame that nobody waits for is sent again: the gateway may refuse it for another
+ * reason. */
 const MOST_REFUSALS = 8;
 
 /**
- * What is to be said to the gateway: frames that wait for their turn, and frames that wait for an answer. They go out in
- * the order in which they were asked for, and no faster than the gateway takes them (Pace), so that a thousand commands
- * that waited for a connection are not refused for coming at once.
+ * The frames for the gateway: those that wait for their turn, and those that wait for an answer.
+ * They are sent in the order of the calls, and no faster than the gateway accepts them (Pace), so
+ * that a thousand commands that waited for a connection are not refused for coming at once.
  *
- * The gateway may refuse one all the same, since other devices of the user share what it allows. Then it is sent again, and
- * behind it what was sent after it about the same channel: a mark that is written after the read that followed it would
- * undo that. They are sent under other names, so that the answer to the first sending is not taken for one to the second.
+ * The gateway may refuse a frame all the same, because the user's other devices share the limit.
+ * Then the frame is sent again, followed by all later frames about the same channel: a mark that is
+ * written after the read that followed it would undo that read. The repeated frames get new ids, so
+ * that the answer to the first sending is not taken for the answer to the second.
  */
 export class Outbox {
   /** @type {Map<string, Entry>} all, by id */ #entries = new Map();
@@ -65,7 +67,7 @@ export class Outbox {
       const wait = () => {
         clearTimeout(timer);
         timer = setTimeout(() => {
-          if (!entry.written && this.#write) wait(); // others are before it on a connection that there is
+          if (!entry.written && this.#write) wait(); // other frames come first on an open connection
           else entry.reject(new TidemarkError('timeout', `${frame.type}: no answer within ${commandTimeout} ms`));
         }, commandTimeout);
       };
@@ -76,7 +78,7 @@ export class Outbox {
     });
   }
 
-  /** Sends what is meant for this connection alone. Without one it is nothing.
+  /** Sends a frame on this connection only. Without a connection it does nothing.
    * @param {Frame} frame */
   say(frame) {
     if (!this.#write) return;
@@ -85,7 +87,7 @@ export class Outbox {
     this.#add(entry);
   }
 
-  /** There is a connection: what lasts is sent on it, behind what is of this connection alone.
+  /** A connection has opened: sends `first`, then the frames that outlast a connection.
    * @param {(text: string) => boolean} write false: it takes nothing any more
    * @param {Frame[]} first
    * @param {Record<string, number>} [limits] of the gateway */
@@ -109,13 +111,13 @@ export class Outbox {
     for (const e of [...this.#entries.values()]) if (!e.lasting) this.#forget(e);
   }
 
-  /** Nothing is sent any more: all commands fail. */
+  /** Ends the outbox: all commands fail. */
   end() {
     this.close();
     for (const e of [...this.#entries.values()]) e.reject(new TidemarkError('closed', `${e.frame.type}: the client was closed`));
   }
 
-  /** Takes a frame of the gateway that answers one of these.
+  /** Handles a frame of the gateway that answers one of these.
    * @param {Frame & Record<string, any>} answer */
   answered(answer) {
     const entry = this.#entries.get(answer.id ?? '');
@@ -127,7 +129,8 @@ export class Outbox {
     } else entry?.reject(new TidemarkError(answer.code, answer.message));
   }
 
-  /** Sends a frame again that was one too many; undefined: it is sent again already, or nobody waits for it any more.
+  /** Sends a refused frame again. undefined: the frame was already sent again, or nobody waits for
+   * it any more.
    * @param {Entry | undefined} entry */
   #refused(entry) {
     this.pace.refused();
@@ -146,7 +149,7 @@ export class Outbox {
     this.#send();
   }
 
-  /** Whether a command names more messages than the gateway takes, however often it is sent.
+  /** Whether a command names more messages than the gateway accepts in one command.
    * @param {Entry} entry */
   #isLarge({ frame: { message_ids: ids } }) { return Array.isArray(ids) && ids.length > (this.#limits.message_ids ?? Infinity); }
 
@@ -174,14 +177,14 @@ export class Outbox {
     this.#waiting.delete(entry);
   }
 
-  /** Sends as much of what waits as may be sent now, and sees to the rest later. */
+  /** Sends what may be sent now, and schedules the rest. */
   #send() {
     if (!this.#write || this.#timer !== undefined) return;
     for (const entry of this.#waiting) {
       const text = JSON.stringify({ ...entry.frame, id: entry.id });
       const most = this.#limits.frame_bytes ?? Infinity;
       if (3 * text.length > most && new TextEncoder().encode(text).length > most) {
-        // The gateway would end the connection for it, and the next one, too.
+        // The gateway would close the connection because of this frame, and so would the next one.
         this.#waiting.delete(entry);
         queueMicrotask(() => entry.reject(new TidemarkError('resource_exhausted', `${entry.frame.type}: ${text.length} characters are more than the ${most} bytes that the gateway takes in a frame`)));
         continue;

@@ -1,23 +1,25 @@
-/** Of what the gateway allows a user, one device takes so much: pongs count, too, and they may have others. */
+/** The share of the user's limit that one device uses: pongs count too, and the user may have other
+ * devices. */
 const RATE = 0.8;
 const BURST = 0.5;
-/** How long nothing is sent after a refusal, at most; at least half of it. */
-const HOLD = 1000;
+/** The longest pause after a refusal, in milliseconds; it lasts at least half as long. */
+const PAUSE = 1000;
 
 /**
- * When the next frame may be sent: a bucket of tokens, as the gateway has one for each user, with less in it.
+ * Decides when the next frame may be sent, with a token bucket like the gateway's for each user,
+ * but a smaller one.
  *
- * The gateway says in its `hello` what it allows. The bucket stays from one connection to the next, for the gateway's does.
- * Other devices of the same user take from the gateway's bucket what nobody says here: so a refusal empties this one and
- * halves its rate, which grows again with each frame that is accepted.
+ * The gateway sends its limits in `hello`. The bucket outlasts a connection, because the gateway's
+ * does. Other devices of the same user take tokens from the gateway's bucket unseen: so a refusal
+ * empties this bucket and halves its rate, which grows again with each accepted frame.
  */
 export class Pace {
-  #full = 50 * RATE; // tokens a second, while nobody is refused
+  #full = 50 * RATE; // tokens a second, without refusals
   #rate = this.#full;
   #burst = 200 * BURST;
   #tokens = this.#burst;
   #at = 0; // when #tokens was counted
-  #held = -Infinity; // until then nothing is sent
+  #pausedUntil = -Infinity; // nothing is sent before
 
   /**
    * @param {() => number} [now] a clock in milliseconds, which may jump
@@ -29,7 +31,8 @@ export class Pace {
     this.#at = now();
   }
 
-  /** Takes over what a gateway allows: `frames_per_second` and `frames_burst`. What is not said is as before.
+  /** Sets the limits of a gateway: `frames_per_second` and `frames_burst`. Missing ones stay as
+   * they are.
    * @param {Record<string, number>} limits */
   allow(limits) {
     const { frames_per_second: perSecond, frames_burst: burst } = limits;
@@ -39,7 +42,7 @@ export class Pace {
     }
     if (burst !== undefined && burst > 0) {
       const most = Math.max(1, Math.floor(burst * BURST));
-      this.#tokens = this.#tokens === this.#burst ? most : Math.min(this.#tokens, most); // one that was full is
+      this.#tokens = this.#tokens === this.#burst ? most : Math.min(this.#tokens, most); // a full bucket stays full
       this.#burst = most;
     }
   }
@@ -51,24 +54,25 @@ export class Pace {
     return true;
   }
 
-  /** Milliseconds until there is a token; 0: there is. */
+  /** Milliseconds until there is a token; 0: now. */
   wait() {
     const now = this.now();
-    if (now < this.#at) this.#held -= this.#at - now; // the clock was set back: what is left of a hold stays as long
+    if (now < this.#at) this.#pausedUntil -= this.#at - now; // the clock was set back: the rest of a pause keeps its length
     this.#tokens = Math.min(this.#burst, this.#tokens + Math.max(0, now - this.#at) * this.#rate / 1000);
     this.#at = now;
-    if (now < this.#held) return Math.ceil(this.#held - now);
+    if (now < this.#pausedUntil) return Math.ceil(this.#pausedUntil - now);
     return this.#tokens >= 1 ? 0 : Math.max(1, Math.ceil((1 - this.#tokens) * 1000 / this.#rate));
   }
 
-  /** The gateway has refused a frame: there were too many. Those that it refuses while nothing is sent were on their way. */
+  /** The gateway has refused a frame because there were too many. Refusals during a pause are for
+   * frames that were sent before it. */
   refused() {
     const now = this.now();
-    if (now < this.#held) return;
+    if (now < this.#pausedUntil) return;
     this.#tokens = 0;
     this.#at = now;
     this.#rate = Math.max(this.#full / 64, this.#rate / 2);
-    this.#held = now + HOLD / 2 * (1 + this.random());
+    this.#pausedUntil = now + PAUSE / 2 * (1 + this.random());
   }
 
   /** The gateway has accepted a frame. */

@@ -1,10 +1,11 @@
 /**
- * A stamp says how far the state behind a value was folded: `fold_version.m.r.d`.
+ * A stamp: how far the state behind a value was folded, `fold_version.m.r.d`.
  * @typedef {readonly [number, number, number, number]} Stamp
  */
 
 /**
- * Reads a stamp. One that is none is an error: comparing with it would let an old value replace a new one.
+ * Parses a stamp. An invalid one is an error, because comparing with it would let an old value
+ * replace a new one.
  * @param {string} text
  * @returns {Stamp}
  */

@@ -1,6 +1,6 @@
 /**
- * Calls a listener. What it throws is its own affair: it is reported, as what an event handler of a page throws is, and
- * neither the other listeners nor the connection suffer.
+ * Calls a listener. An error of the listener is reported like an error of a page's event handler,
+ * and affects neither other listeners nor the connection.
  * @template T
  * @param {(value: T) => void} fn
  * @param {T} value

@@ -3,7 +3,7 @@
 /** @typedef {import('./index.js').Totals} Totals */
 /** @typedef {import('./index.js').Level} Level */
 
-/** How a channel enters the badge at a time.
+/** The level at which a channel enters the badge at a time.
  * @param {ChannelUnread} c
  * @param {number} [now] milliseconds since 1970
  * @returns {Level} */
@@ -12,8 +12,8 @@ export function levelAt(c, now = Date.now()) {
   return c.level ?? (c.muted ? 'NONE' : 'ALL');
 }
 
-/** The sums over channels and their threads at one time, as the gateway and the queries have them. With a label: over the
- * channels that have it.
+/** The sums over channels and their threads at one time, as the gateway and the queries compute
+ * them. With a label: over the channels with that label.
  * @param {Iterable<ChannelUnread>} channels
  * @param {Iterable<ThreadUnread>} threads
  * @param {{now?: number, label?: string}} [options]

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { TidemarkClient } from '../src/index.js';
 import { FakePage, channel, hello, inbox, settled, sockets, totals } from './fake.js';
 
-/** A client with sockets that the test drives and waits of exactly min, 2 min, … */
+/** A client with sockets that the test drives, and waits of exactly min, 2 min, … */
 function client(t, options = {}) {
   const net = sockets();
   const c = new TidemarkClient({
@@ -99,7 +99,7 @@ test('it comes back, more slowly each time, and at once quickly again after an i
     t.mock.timers.tick(1);
     await settled();
     assert.equal(net.all.length, before + 1);
-    net.last.says(hello()); // and no inbox: that does not count as good
+    net.last.says(hello()); // without an inbox, the connection does not count as good
   }
   net.last.says(inbox([]));
   assert.equal(c.badge.value, 0);
@@ -143,7 +143,7 @@ test('a command without an answer is sent again, once, with the same id', async 
   const read = c.markRead('a', 'm1');
   const [sent] = net.last.sent;
   net.last.ends();
-  const offline = c.mute('a', true); // asked for while there is no connection
+  const offline = c.mute('a', true); // called without a connection
   t.mock.timers.tick(100);
   await settled();
   assert.deepEqual(net.last.sent, [], 'nothing before the gateway has said who we are');
@@ -180,7 +180,8 @@ test('a mark states the head that this device knew', async (t) => {
   c.markUnread('a', 'm4', { headSeq: 9 }).catch(() => {});
   c.markUnread('b', 'm1').catch(() => {});
   assert.deepEqual(net.last.of('mark_unread').map((f) => f.head_seq), [5, 9, undefined]);
-  // What came while it was away no message.new tells: the snapshot does, and later counts do.
+  // No message.new reports messages from while the device was offline: the snapshot does, and so do
+  // later counts.
   const thread = { channel_id: 'a', thread_id: 't', followed: true, unread: 0, mentions: 0, last_reply: { message_id: 'm9', seq: 9 } };
   net.last.says({ ...inbox([channel('a', 1, { latest: { message_id: 'm8', seq: 8 } })]), threads: [thread] });
   c.markUnread('a', 'm4').catch(() => {});
@@ -401,7 +402,7 @@ test('mark all read: a command for each channel with something to see, of one la
 test('mark all read: each command states its channel\'s epoch, and a seq, which no other message can have', async (t) => {
   const { c, net } = await connected(t, [
     channel('marked', 1, { read_epoch: 3, latest: { message_id: 'm4', seq: 4 } }),
-    channel('seeded', 5, { read_epoch: 1, first_unread: { message_id: '', seq: 5 } }), // of 9 the first four are read
+    channel('seeded', 5, { read_epoch: 1, first_unread: { message_id: '', seq: 5 } }), // of 9 messages the first four are read
     channel('silent', 0, { read_epoch: 2, flagged: true, latest: { message_id: 'm4', seq: 4 }, last_read: { message_id: 'm6', seq: 6 } }),
     channel('old', 1, { read_epoch: 1, latest: { message_id: '', seq: 7 } }), // its messages have left the index
   ]);

@@ -1,4 +1,4 @@
-// What all clients make of the same: clients/conformance.
+// Runs the vectors that all clients share: clients/conformance.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -1,6 +1,7 @@
-// A gateway as far as a client can tell: sockets whose other end is the test.
+// A fake gateway: sockets whose other end is the test.
 
-/** Makes a WebSocket class whose instances the test drives, newest last in `all`. What is sent goes to `taken` as well. */
+/** Makes a WebSocket class whose instances the test drives, newest last in `all`. Sent frames also
+ * go to `taken`. */
 export function sockets(taken = () => {}) {
   const all = [];
   class FakeSocket {
@@ -15,14 +16,14 @@ export function sockets(taken = () => {}) {
       taken(this, this.sent.at(-1));
     }
     close(code) { this.readyState = 3; this.closedWith ??= code; }
-    /** The gateway says something. */
+    /** The gateway sends frames. */
     says(...frames) {
       this.readyState = 1;
       for (const f of frames) this.onmessage({ data: typeof f === 'string' ? f : JSON.stringify(f) });
     }
-    /** The gateway, or the network, ends it. */
+    /** The gateway or the network closes the connection. */
     ends(code = 1006, reason = '') { this.readyState = 3; this.onclose({ code, reason }); }
-    /** What was sent of a type. */
+    /** The sent frames of a type. */
     of(type) { return this.sent.filter((f) => f.type === type); }
   }
   return { Socket: FakeSocket, all, get last() { return all.at(-1); } };
@@ -37,8 +38,8 @@ export const inbox = (channels, sum = channels.reduce((n, c) => n + c.unread, 0)
   type: 'inbox', channels, threads: [], totals: totals(sum),
 });
 
-/** The limits of a gateway (gateway/limit.go), with answers that are on their way for a moment: a bucket for all connections
- * of one user. `done` are the frames that were accepted, `refused` those that were not. */
+/** The limits of a gateway (gateway/limit.go), with delayed answers: one bucket for all connections
+ * of a user. `done` has the accepted frames, `refused` the refused ones. */
 export class Limited {
   done = [];
   refused = [];
@@ -70,5 +71,5 @@ export class FakePage extends EventTarget {
   }
 }
 
-/** Lets everything that waits for a promise go on. */
+/** Resolves after all pending promises have run. */
 export const settled = () => new Promise((resolve) => { setImmediate(resolve); });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { TidemarkClient } from '../src/index.js';
 import { Limited, settled } from './fake.js';
 
-/** A client of a gateway with its limits, on a clock that the test moves. */
+/** A client of a gateway with limits, on a clock that the test moves. */
 function client(t, gateway, options = {}) {
   const c = new TidemarkClient({
     url: 'ws://gateway.test/v1/socket', page: null, WebSocket: gateway.net.Socket, backoff: { min: 100, max: 400 }, maxPending: 5000, ...options,
@@ -52,7 +52,7 @@ test('what waited for a connection goes out as fast as the gateway takes it: all
   assert.deepEqual(gateway.refused, []);
   assert.deepEqual(gateway.done.map((f) => f.channel_id).slice(0, 100), Array.from({ length: 100 }, (_, i) => `f${i}`));
   assert.deepEqual(gateway.done.map((f) => f.message_id).slice(100), Array.from({ length: 1500 }, (_, i) => `m${i}`));
-  // At rest it has all of its share again, and one command does not wait.
+  // After a pause it has its whole share again, and a single command does not wait.
   t.mock.timers.tick(10_000);
   c.mute('a', true).catch(() => {});
   assert.equal(gateway.done.at(-1).type, 'channel.mute');
@@ -95,7 +95,7 @@ test('devices of one user share what the gateway allows: what is refused is sent
 
 test('what was sent behind a refused command of the same channel is done again behind it', async (t) => {
   const { gateway, c, socket } = await connected(t);
-  gateway.tokens = 0.5; // another device was there
+  gateway.tokens = 0.5; // another device has used the bucket
   const all = [c.markUnread('a', 'm1', { headSeq: 5 })];
   gateway.tokens = 2.5;
   all.push(c.markRead('a', 'm5'), c.markRead('b', 'm2'));

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Pace } from '../src/pace.js';
 
-/** A pace on a clock that the test moves; of 100 a second and 100 at once there is 80 and 50. */
+/** A pace on a clock that the test moves; of a limit of 100 a second and 100 at once it uses 80 and
+ * 50. */
 function pace() {
   const at = { ms: 1_000_000 };
   const p = new Pace(() => at.ms, () => 1);
@@ -37,7 +38,7 @@ test('after a refusal nothing goes out for a while, then half as much, and in ti
   const { p, at, drain } = pace();
   p.refused();
   at.ms += 400;
-  p.refused(); // it was on its way
+  p.refused(); // it was sent before
   assert.equal(p.wait(), 600);
   at.ms += 600;
   assert.equal(drain(), 40);

@@ -1,4 +1,4 @@
-// As much of React's types as react/ needs: a compiler of any age reads it.
+// The part of React's types that react/ needs, so that any TypeScript version compiles it.
 declare module 'react' {
   export type ReactNode = unknown;
   export interface ReactElement { type: unknown; props: unknown }

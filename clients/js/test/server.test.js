@@ -1,4 +1,4 @@
-// The server's client, against a node that the test plays.
+// The client for servers, against a fake node.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -19,7 +19,8 @@ for (const v of vectors) {
   });
 }
 
-/** A node whose answers `answer(n, method, request, response)` writes; `calls` has what was asked. */
+/** A node whose answers `answer(n, method, request, response)` writes; `calls` records the
+ * requests. */
 async function node(t, answer) {
   const calls = [];
   const server = createServer(async (req, res) => {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Inbox, levelAt, totalsOf } from '../src/index.js';
 import { channel, inbox, totals } from './fake.js';
 
-// The gateway adds up the same channels and threads, and comes to the same sums (view_test.go).
+// The gateway sums the same channels and threads, with the same results (view_test.go).
 for (const v of JSON.parse(await readFile(new URL('../../conformance/totals.json', import.meta.url), 'utf8'))) {
   test(`totals: ${v.name}`, () => {
     const got = totalsOf(v.channels, v.threads, { now: v.now, label: v.label });

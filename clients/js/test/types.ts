@@ -1,4 +1,4 @@
-// Compiled, never run: what a TypeScript program may write, and what it may not.
+// Compiled, never run: what TypeScript must accept, and what it must reject.
 import { Backoff, Inbox, Observable, TidemarkClient, TidemarkError, byActivity, dominates, levelAt, parseStamp, totalsOf, type ChannelUnread } from '../src/index.js';
 import { TidemarkProvider, useBadge, useUnread } from '../react/index.js';
 import { CallError, Tidemark } from '../server/index.js';
@@ -45,7 +45,7 @@ tidemark.publish({ message: { channel_id: 'c', message_posted: { message_id: 'm1
 // @ts-expect-error a message has an id
 tidemark.post('c', { sender_id: 'bob' });
 
-// What is declared is what there is.
+// The declarations match the code.
 const implemented: {
   Backoff: typeof Backoff; Inbox: typeof Inbox; Observable: typeof Observable; TidemarkClient: typeof TidemarkClient;
   TidemarkError: typeof TidemarkError; byActivity: typeof byActivity; dominates: typeof dominates; parseStamp: typeof parseStamp;

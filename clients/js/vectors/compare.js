@@ -1,6 +1,6 @@
-// Compares what the client makes of frames with what it has to make of them. The vectors come on standard input, from
-// TestRandomVectorsOfTheJavaScriptClient and TestRandomVectorsOfLargeChannels of the gateway: the frames that a gateway sent
-// a device, and what the model says.
+// Compares the client's state after some frames with the expected state. The vectors come on
+// standard input, from TestRandomVectorsOfTheJavaScriptClient and TestRandomVectorsOfLargeChannels
+// of the gateway: the frames that a gateway sent to a device, and the state of the model.
 
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
@@ -32,7 +32,7 @@ async function compare(v) {
   net.last.says({ ...hello(), user_id: v.user }, ...(v.inbox ? [] : [empty]), ...v.frames);
   const inbox = c.inbox.value;
   const channels = all(inbox.channels, channelOf);
-  for (const id of v.large ?? []) { // it may not be known which messages are the first
+  for (const id of v.large ?? []) { // the first messages may be unknown
     for (const name of ['first_unread', 'first_mention']) if (channels[id]?.[name] === 0) channels[id][name] = v.channels[id][name];
   }
   for (const id of v.open ?? []) if (channels[id]) channels[id] = v.channels[id];
@@ -40,7 +40,7 @@ async function compare(v) {
   assert.deepEqual(all(inbox.threads, threadOf), sorted(v.threads));
 
   if (v.open?.length) v.at = [{ now: v.at[0].now, totals: totalsOf(inbox.channels.values(), inbox.threads.values(), { now: v.at[0].now }), by_label: Object.fromEntries(inbox.byLabel(v.at[0].now)) }];
-  const [{ totals: first }] = v.at; // the gateway's clock stands still
+  const [{ totals: first }] = v.at; // the gateway's clock does not move
   assert.equal(c.badge.value, first.badge);
   const { evaluated_at: _, flagged = 0, archived = { unread_channels: 0, mentions: 0 }, ...told } = inbox.totals;
   assert.deepEqual({ ...told, flagged, archived }, first);
@@ -56,7 +56,7 @@ async function compare(v) {
     c.markAllRead({ ...(label && { label }), threads }).catch(() => {}); // nobody answers
     const sent = net.last.sent.slice(before);
     const marks = Object.fromEntries(sent.map((f) => {
-      if (f.type !== 'mark_read') return [f.channel_id, [0, inbox.channels.get(f.channel_id).read_epoch]]; // it takes a flag off
+      if (f.type !== 'mark_read') return [f.channel_id, [0, inbox.channels.get(f.channel_id).read_epoch]]; // it removes a flag
       assert.equal(f.with_threads ?? false, threads);
       return [f.channel_id, [f.seq, f.read_epoch]];
     }));

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from tidemark import Backoff, Closed, Device, NotFound, Overflow, ResourceExhausted, Timeout
 
 HELLO = {"type": "hello", "user_id": "ann", "instance_id": "i1", "limits": {"frame_bytes": 1000, "message_ids": 3}}
-PATIENCE = 120.0  # of a busy machine
+PATIENCE = 120.0  # for a busy machine
 
 
 def inbox(unread: int) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Devices(unittest.IsolatedAsyncioTestCase):
             await say(socket, HELLO, inbox(1))
             first, second = await g.take(socket), await g.take(socket)
             await say(socket, {"type": "error", "id": first["id"], "code": "resource_exhausted", "message": "too many frames"})
-            await say(socket, {"type": "ack", "id": second["id"], "after": []})  # of a name that is none any more
+            await say(socket, {"type": "ack", "id": second["id"], "after": []})  # with an id that is no longer in use
             for _ in range(2):
                 frame = await g.take(socket)
                 await say(socket, {"type": "ack", "id": frame["id"], "after": [frame["message_id"]]})
@@ -134,7 +134,7 @@ class Devices(unittest.IsolatedAsyncioTestCase):
         async with Gateway(errors) as g:
             d = device(g.url, command_timeout=0.05, max_pending=1)
             with self.assertRaises(Timeout):
-                await d.mark_read("c", "m1")  # there is no connection
+                await d.mark_read("c", "m1")  # without a connection
             waiting = asyncio.create_task(d.sync())
             await asyncio.sleep(0)
             with self.assertRaises(Overflow):

@@ -139,7 +139,7 @@ class Readme(unittest.TestCase):
         self.assertEqual(len(said), 4)
         self.assertRegex(said[0], r"\A1\n1\nread\nnot_found [0-9a-zA-Z:._-]+\n\Z")
         self.assertEqual(said[1], "badge 1\n")
-        self.assertRegex(said[3], r"\A[01]\n\Z")  # Redis may be behind
+        self.assertRegex(said[3], r"\A[01]\n\Z")  # Redis may lag behind
 
 
 class AsyncNode(unittest.IsolatedAsyncioTestCase):

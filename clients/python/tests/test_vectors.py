@@ -1,4 +1,5 @@
-"""What all clients make of the same: clients/conformance, and the values of Redis in cache/testdata."""
+"""Runs the vectors that all clients share: clients/conformance, and the values of Redis in
+cache/testdata."""
 
 import json
 import unittest
@@ -59,7 +60,7 @@ class Vectors(unittest.TestCase):
                 self.assertEqual(e.request_id, v.get("request_id", ""))
 
     def test_redis(self) -> None:
-        """The readers of Go and Lua give the same answers."""
+        """The readers of Go and Lua return the same answers."""
         list = vectors("cache/testdata/vectors.json")
         self.assertGreater(len(list), 10)
         for v in list:

@@ -1,7 +1,8 @@
-"""Compares what the client makes of frames with what it has to make of them.
+"""Compares the client's state after some frames with the expected state.
 
-The vectors come on standard input, from TestRandomVectorsOfTheJavaScriptClient and TestRandomVectorsOfLargeChannels of the
-gateway: the frames that a gateway sent a device, and what the model says.
+The vectors come on standard input, from TestRandomVectorsOfTheJavaScriptClient and
+TestRandomVectorsOfLargeChannels of the gateway: the frames that a gateway sent to a device, and the
+state of the model.
 """
 
 import asyncio
@@ -51,10 +52,10 @@ def equal(got: Any, want: Any, what: str) -> None:
 def compare(v: dict[str, Any], device: Device) -> None:
     inbox = device.inbox
     channels = {k: channel_of(c) for k, c in inbox.channels.items()}
-    for k in channels.keys() & set(v["large"] or ()):  # it may not be known which messages are the first
+    for k in channels.keys() & set(v["large"] or ()):  # the first messages may be unknown
         for name in ("first_unread", "first_mention"):
             channels[k][name] = channels[k][name] or v["channels"][k][name]
-    for k in channels.keys() & set(v["open"] or ()):  # the pointer may be further than the frames say
+    for k in channels.keys() & set(v["open"] or ()):  # the pointer may be past the one in the frames
         channels[k] = v["channels"][k]
     equal(channels, v["channels"], "channels")
     equal({"\0".join(k): thread_of(t) for k, t in inbox.threads.items()}, v["threads"], "threads")
@@ -63,7 +64,7 @@ def compare(v: dict[str, Any], device: Device) -> None:
         sums: dict[str, Any] = totals_of(inbox.channels.values(), inbox.threads.values(), now=now)
         return sums
 
-    first = at_time(v["at"][0]["now"])  # the gateway's clock stands still
+    first = at_time(v["at"][0]["now"])  # the gateway's clock does not move
     told = {"flagged": 0, "archived": {"unread_channels": 0, "mentions": 0}, **inbox.totals}
     told.pop("evaluated_at", None)
     equal(told, first, "the gateway's totals")
@@ -75,7 +76,7 @@ def compare(v: dict[str, Any], device: Device) -> None:
 
 
 async def taken(v: dict[str, Any]) -> Device:
-    """A device that a gateway has sent the frames."""
+    """A device that got frames from a gateway."""
     done = asyncio.Event()
     frames = [{**HELLO, "user_id": v["user"]}, *([] if v["inbox"] else [EMPTY]), *(v["frames"] or ()), {"type": "end"}]
 

@@ -1,4 +1,4 @@
-"""What the synchronous and the asynchronous client share: requests, answers, and when to try again."""
+"""What the synchronous and the asynchronous client share: requests, answers, and retries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INGEST = "tidemark.ingest.v1.IngestService"
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 QUIET = 60.0
-"""A watch that says nothing for so many seconds is given up: a node sends a heartbeat after 25."""
+"""A watch without any data for this many seconds is ended: a node sends a heartbeat after 25."""
 
 
 def check_url(url: str) -> str:
@@ -33,7 +33,7 @@ def check_url(url: str) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """One call: the path below the node's URL, the request, and whether it may be made twice."""
+    """One call: the path below the node's URL, the request, and whether it may be repeated."""
 
     service: str
     method: str
@@ -57,7 +57,7 @@ def headers(token: str, content_type: str = "application/json") -> dict[str, str
 
 
 def query(method: str, after: Iterable[str] = (), evaluated_at: datetime | None = None, **request: Any) -> Call:
-    """A read. Fields that say nothing are left out."""
+    """A read. Empty fields are left out."""
     out = {k: v for k, v in request.items() if v}
     if tokens := latest_tokens(after):
         out["after"] = tokens
@@ -67,7 +67,8 @@ def query(method: str, after: Iterable[str] = (), evaluated_at: datetime | None 
 
 
 def publish(events: Iterable[Event]) -> Call:
-    """A write. It is not repeated: a mark that was written although the answer was lost would be made twice."""
+    """A write. It is not repeated: if the answer of a successful write is lost, a second attempt
+    would apply a mark twice."""
     return Call(INGEST, "Publish", {"events": [published(e) for e in events]}, repeat=False)
 
 
@@ -79,7 +80,7 @@ def mark_all_read(user_id: str, after: Iterable[str], **request: Any) -> Call:
 
 
 def answer_of(status: int, head: Mapping[str, str], body: bytes) -> dict[str, Any]:
-    """The answer, or its error."""
+    """Returns the answer, or raises its error."""
     if status != 200:
         raise error_of_response(status, head, body)
     try:
@@ -93,13 +94,14 @@ def answer_of(status: int, head: Mapping[str, str], body: bytes) -> dict[str, An
 
 @dataclass
 class Tries:
-    """How often a read is made, and how long to wait in between: 50 ms and more, doubling, or what the node said."""
+    """The attempts of a read, and the waits between them: 50 ms and more, doubling, or as the node
+    says."""
 
     most: int
     made: int = 0
 
     def wait(self, call: Call, err: TidemarkError) -> float | None:
-        """Seconds until the next try; None: there is none."""
+        """Seconds until the next attempt; None: there is none."""
         self.made += 1
         if not call.repeat or not passes(err) or self.made >= self.most:
             return None
@@ -121,7 +123,7 @@ def envelope(request: dict[str, Any]) -> bytes:
 
 @dataclass
 class Envelopes:
-    """Takes the bytes of a stream, and gives its messages."""
+    """Adds bytes of a stream, and returns the complete messages."""
 
     ended: bool = False
     _left: bytearray = field(default_factory=bytearray)
@@ -147,7 +149,8 @@ class Envelopes:
 
 @dataclass
 class Seen:
-    """What a watch has shown so far, as tokens for the next one: ``as_of`` of an update names its own partition only."""
+    """The position of a watch, as tokens for the next one: ``as_of`` of an update names its own
+    partition only."""
 
     tokens: list[str]
 
@@ -156,5 +159,5 @@ class Seen:
 
 
 def lasting(err: TidemarkError) -> bool:
-    """Whether a watch cannot go on by asking again."""
+    """Whether a watch cannot continue by reconnecting."""
     return err.code in ("invalid_argument", "unauthenticated", "permission_denied", "unimplemented", "not_found")

@@ -1,4 +1,4 @@
-"""What a device has to say: frames that wait for their turn, and frames that wait for an answer."""
+"""The frames of a device: those that wait for their turn, and those that wait for an answer."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from typing import Any
 
 from .errors import Closed, Overflow, ResourceExhausted, TidemarkError, Timeout, error_of
 
-_RATE, _BURST = 0.8, 0.5  # of what the gateway allows a user, one device takes so much
-_HOLD = 1.0  # how long nothing is sent after a refusal, at most
+_RATE, _BURST = 0.8, 0.5  # the shares of the user's limits that one device uses
+_PAUSE = 1.0  # the longest pause after a refusal, in seconds
 _MOST_REFUSALS = 8  # of a frame that nobody waits for
 
 
 class Pace:
-    """When the next frame may be sent: a bucket of tokens as the gateway has one for each user, with less in it.
+    """Decides when the next frame may be sent, with a token bucket like the gateway's for each
+    user, but a smaller one.
 
-    Other devices of the user take from the gateway's bucket too. So a refusal empties this one and halves its rate, which grows
-    again with each frame that is accepted.
+    Other devices of the user take from the gateway's bucket too. So a refusal empties this one and
+    halves its rate, which grows again with each accepted frame.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic, rand: Callable[[], float] = random.random) -> None:
         self._now, self._rand = now, rand
         self._full = self._rate = 50 * _RATE
         self._most = self._tokens = 200 * _BURST
-        self._at, self._held = now(), 0.0
+        self._at, self._paused_until = now(), 0.0
 
     def allow(self, limits: Mapping[str, float]) -> None:
-        """Takes over what a gateway allows. What is not said is as before."""
+        """Sets the limits of a gateway. Missing ones stay as they are."""
         per_second, burst = limits.get("frames_per_second", 0), limits.get("frames_burst", 0)
         if per_second > 0 and per_second * _RATE != self._full:
             self._full = self._rate = per_second * _RATE
@@ -49,22 +50,23 @@ class Pace:
         return True
 
     def wait(self) -> float:
-        """Seconds until there is a token; 0: there is."""
+        """Seconds until there is a token; 0: now."""
         now = self._now()
         self._tokens = min(self._most, self._tokens + (now - self._at) * self._rate)
         self._at = now
-        if now < self._held:
-            return self._held - now
+        if now < self._paused_until:
+            return self._paused_until - now
         return 0.0 if self._tokens >= 1 else (1 - self._tokens) / self._rate + 0.001
 
     def refused(self) -> None:
-        """The gateway has refused a frame: there were too many. Those that it refuses during the hold were on their way."""
+        """The gateway has refused a frame because there were too many. Refusals during a pause are
+        for frames that were sent before it."""
         now = self._now()
-        if now < self._held:
+        if now < self._paused_until:
             return
         self._tokens, self._at = 0.0, now
         self._rate = max(self._full / 64, self._rate / 2)
-        self._held = now + _HOLD / 2 * (1 + self._rand())
+        self._paused_until = now + _PAUSE / 2 * (1 + self._rand())
 
     def accepted(self) -> None:
         self._rate = min(self._full, self._rate + self._full / 100)
@@ -73,18 +75,19 @@ class Pace:
 @dataclass(eq=False)
 class _Entry:
     frame: dict[str, Any]
-    answer: asyncio.Future[dict[str, Any]] | None  # None: of this connection alone, nobody waits
+    answer: asyncio.Future[dict[str, Any]] | None  # None: for this connection only, without an answer
     n: int
     id: str = ""
     written: bool = False
-    since: float = 0.0  # when its time began
+    since: float = 0.0  # when its timeout began
     refusals: int = 0
 
 
 class Outbox:
-    """Frames go out in the order in which they were asked for, no faster than the gateway takes them. A command without an answer is
-    sent again on the next connection. One that was refused as one too many is sent again, and behind it what was sent after it about
-    the same channel: a mark that came before the read that followed it would undo that.
+    """Sends frames in the order of the calls, no faster than the gateway accepts them. A command
+    without an answer is sent again on the next connection. A command that was refused because there
+    were too many is sent again, followed by all later ones about the same channel: a mark that came
+    before the read that followed it would undo that read.
     """
 
     def __init__(self, command_timeout: float, most: int, pace: Pace | None = None) -> None:
@@ -111,7 +114,7 @@ class Outbox:
                 if left <= 0 and (entry.written or self._write is None):
                     raise Timeout(f"{frame['type']}: no answer within {self._timeout:g} s")
                 if left <= 0:
-                    entry.since = loop.time()  # others are before it on a connection that there is
+                    entry.since = loop.time()  # others come first on an open connection
                     continue
                 await asyncio.wait((entry.answer,), timeout=left)
             return entry.answer.result()
@@ -119,12 +122,12 @@ class Outbox:
             self._forget(entry)
 
     def say(self, frame: dict[str, Any]) -> None:
-        """Sends what is meant for this connection alone. Without one it is nothing."""
+        """Sends a frame on this connection only. Without a connection it does nothing."""
         if self._write is not None:
             self._add(_Entry(frame, None, next(self._asked)))
 
     def open(self, write: Callable[[str], Awaitable[None]], first: list[dict[str, Any]], limits: Mapping[str, Any]) -> None:
-        """There is a connection: what lasts is sent on it, behind what is of this connection alone."""
+        """A connection has opened: sends ``first``, then the frames that outlast a connection."""
         self.close()
         self._limits = limits
         self.pace.allow(limits)
@@ -144,13 +147,13 @@ class Outbox:
             self._forget(e)
 
     def end(self) -> None:
-        """Nothing is sent any more: all commands fail."""
+        """Ends the outbox: all commands fail."""
         self.close()
         for e in list(self._entries.values()):
             self._fail(e, Closed(f"{e.frame['type']}: the device was closed"))
 
     def answered(self, frame: Mapping[str, Any]) -> None:
-        """Takes a frame of the gateway that answers one of these."""
+        """Handles a frame of the gateway that answers one of these."""
         entry = self._entries.get(str(frame.get("id", "")))
         if frame["type"] != "error":
             self.pace.accepted()
@@ -164,7 +167,7 @@ class Outbox:
             self._fail(entry, error_of(str(frame.get("code", "unknown")), str(frame.get("message", ""))))
 
     async def pump(self) -> None:
-        """Sends what waits, as long as the connection lasts."""
+        """Sends the waiting frames, as long as the connection lasts."""
         while True:
             await self._wake.wait()
             while self._waiting and self._write is not None:
@@ -174,7 +177,7 @@ class Outbox:
                 entry = self._waiting.pop(0)
                 text = json.dumps({**entry.frame, "id": entry.id}, ensure_ascii=False, separators=(",", ":"))
                 size, most = len(text.encode()), self._limits.get("frame_bytes")
-                if most and size > most:  # the gateway would end the connection for it, and the next one too
+                if most and size > most:  # the gateway would close the connection because of it, and the next one too
                     self._fail(entry, ResourceExhausted(f"{entry.frame['type']}: {size} bytes are more than the {most} that the gateway takes in a frame"))
                     continue
                 self.pace.take()
@@ -186,7 +189,7 @@ class Outbox:
     def _refused(self, entry: _Entry | None) -> None:
         self.pace.refused()
         if entry is None:
-            return  # it is sent again already, or nobody waits for it any more
+            return  # it was already sent again, or nobody waits for it any more
         entry.refusals += 1
         if entry.refusals > _MOST_REFUSALS and entry.answer is None:
             self._forget(entry)
@@ -195,14 +198,14 @@ class Outbox:
             e for e in sorted(self._entries.values(), key=lambda e: e.n)
             if e not in self._waiting and e.n >= entry.n and e.frame.get("channel_id") == entry.frame.get("channel_id")
         ]
-        for e in again:  # under other names: the answer to the first sending is none to the second
+        for e in again:  # with new ids: the answer to the first sending is not the answer to the second
             del self._entries[e.id]
             self._name(e)
         self._waiting[:0] = again
         self._wake.set()
 
     def _large(self, entry: _Entry) -> bool:
-        """Whether a command names more messages than the gateway takes, however often it is sent."""
+        """Whether a command names more messages than the gateway accepts in one command."""
         return len(entry.frame.get("message_ids", ())) > int(self._limits.get("message_ids", 1 << 31))
 
     def _add(self, entry: _Entry) -> None:

@@ -1,4 +1,4 @@
-"""How long to wait before the next try."""
+"""The wait before the next attempt."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """The bound doubles from ``least`` to ``most`` seconds, and a wait is anywhere in its upper half, so that not all clients
-    come back at the same moment."""
+    """The bound doubles from ``least`` to ``most`` seconds, and a wait is random in its upper half,
+    so that clients do not all reconnect at the same moment."""
 
     def __init__(self, least: float = 0.25, most: float = 20.0, rand: Callable[[], float] = random.random) -> None:
         if not 0 < least <= most:
@@ -22,5 +22,5 @@ class Backoff:
         return bound / 2 + bound / 2 * self._rand()
 
     def reset(self) -> None:
-        """Begins anew: a connection has proved good."""
+        """Starts again, after a connection has proved good."""
         self._tries = 0

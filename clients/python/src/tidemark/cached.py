@@ -1,6 +1,7 @@
-"""What the cache role wrote to Redis, read back without a node (docs/redis.md). JSON values only: the default of ``--redis-values``.
+"""Reads what the cache role wrote to Redis, without a node (docs/redis.md). Only JSON values, the
+default of ``--redis-values``.
 
-A missing key is a miss, never zero: :class:`Miss` says to ask the query service.
+A missing key is a miss, never zero: :class:`Miss` means that the query service must be asked.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ _LISTED_FOR = 30 * 24 * 3600 * 1000
 
 
 class Miss(TidemarkError):
-    """Redis cannot say: ask the query service. It is no zero."""
+    """Redis does not have the answer: ask the query service. It is not zero."""
 
     code = "miss"
 
 
 def escape_id(value: str) -> str:
-    """An id as it stands in a key."""
+    """An id, escaped as in a key."""
     return value.replace("%", "%25").replace(":", "%3A")
 
 
@@ -50,7 +51,8 @@ _FAMILIES = ("inbox", "pointers", "channels", "threads")
 
 
 def families_of(epoch: str | None) -> set[str]:
-    """The families of keys that Redis has. Raises Miss while it is not complete, or has a format that this reader does not know."""
+    """The families of keys in Redis. Raises Miss while it is not complete, or has a format that
+    this reader does not know."""
     if epoch is None:
         raise Miss("redis key tidemark:epoch is missing: Redis is not complete")
     kind = epoch.partition("/")[0]
@@ -96,12 +98,13 @@ def _union(*sets: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _minus(runs: list[tuple[int, int]], less: list[tuple[int, int]]) -> int:
-    """How many positions of ``runs`` are not in ``less``."""
+    """The number of positions of ``runs`` that are not in ``less``."""
     return _size(_union(runs, less)) - _size(less)
 
 
 def derive(entry: Mapping[str, Any], channel: Mapping[str, str] | None) -> tuple[int, int, int] | None:
-    """Unread, mentions and direct mentions of a large channel from its record; None if the lists do not say all of it."""
+    """Unread, mentions and direct mentions of a large channel from its record; None if the lists
+    are not complete."""
     if channel is None or entry.get("ask"):
         return None
     excluded, mentioned = positions(entry.get("excluded", "")), positions(entry.get("mentioned", ""))
@@ -125,7 +128,7 @@ def _ms(ms: int) -> str:
 
 
 class _Entry:
-    """A value of ``inbox`` or ``inbox-threads`` with what is made of it."""
+    """A value of ``inbox`` or ``inbox-threads``, and what is derived from it."""
 
     def __init__(self, channel: str, thread: str, value: str) -> None:
         if value[:1] != "{":
@@ -149,7 +152,7 @@ class _Entry:
         self.archived = False
 
     def at(self, now: int) -> None:
-        """Judges the level as of a time."""
+        """Evaluates the level at a time."""
         if self.until and now >= self.until:
             self.level, self.until = self.level_after, 0
 
@@ -157,7 +160,7 @@ class _Entry:
         self.known, self.unread, self.mentions, self.direct = False, 0, 0, 0
 
     def settle(self, channel: Mapping[str, str] | None) -> None:
-        """Fills in what the channel's record tells; None: there is none."""
+        """Adds the numbers from the channel's record; None: there is none."""
         keep = bool(self.filed and self.filed["keep"])
         filing = self.filed is not None and not keep
         if channel is None:
@@ -256,7 +259,8 @@ def _add_thread(t: dict[str, Any], e: _Entry, of: _Entry) -> None:
 
 
 class Snapshot:
-    """What Redis holds of a user, read in two steps: the hashes, then the records of the channels that :attr:`asks` names."""
+    """Redis's values of a user, read in two steps: the hashes, then the records of the channels in
+    :attr:`asks`."""
 
     def __init__(
         self, epoch: str | None, inbox: Mapping[str, str], threads: Mapping[str, str], updated: bool, listing: str | None, now: int
@@ -278,7 +282,7 @@ class Snapshot:
         ]
 
     def view(self, records: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-        """The answer, from the records of the channels that were asked for; an empty one is missing."""
+        """The answer, from the requested records; an empty one is missing."""
         for name, e in self._channels.items():
             if "channels" not in self._families:
                 e.settle(None)
@@ -324,7 +328,7 @@ def _texts(hash: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _snapshot(answers: list[Any], now: int | None) -> Snapshot:
-    inbox, threads, updated, listing, epoch = answers  # the epoch was read after the hashes: if it is there, they are whole
+    inbox, threads, updated, listing, epoch = answers  # the epoch was read after the hashes: if it is there, they are complete
     return Snapshot(
         _text(epoch), _texts(inbox), _texts(threads), updated is not None, _text(listing), int(time.time() * 1000) if now is None else now
     )
@@ -335,10 +339,11 @@ def _ask(pipe: Any, user_id: str) -> Any:
 
 
 class CacheReader:
-    """Reads what the cache role wrote: ``CacheReader(redis.Redis()).view("ann")["totals"]["badge"]``.
+    """Reads what the cache role wrote:
+    ``CacheReader(redis.Redis()).view("ann")["totals"]["badge"]``.
 
-    A view has the names of ``GetInbox``. Where ``known`` is false Redis cannot tell the counts of a channel; ``totals.unknown``
-    counts these. It takes two round trips.
+    A view has the names of ``GetInbox``. If ``known`` is false, Redis does not have the counts of
+    the channel; ``totals.unknown`` counts these channels. It takes two round trips.
     """
 
     def __init__(self, client: redis.Redis) -> None:
@@ -357,7 +362,7 @@ class CacheReader:
 
 
 class AsyncCacheReader:
-    """What :class:`CacheReader` does, for asyncio."""
+    """:class:`CacheReader` for asyncio."""
 
     def __init__(self, client: redis.asyncio.Redis) -> None:
         self._redis: Any = client

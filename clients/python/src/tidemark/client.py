@@ -1,4 +1,4 @@
-"""Calls of a node, one after the other."""
+"""A synchronous client of a node."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from .types import (
 
 
 class Client:
-    """Publishes to a node and asks it. Threads may share one.
+    """A client of a node, to publish and to read. Threads may share one.
 
-    ``token`` is a bearer token, a :class:`tidemark.TokenFile`, or a function; it is asked before each call. Reads that are
-    refused for the moment are made again, ``tries`` times in all; writes are not. ``after`` of a read are the tokens that a write
-    returned, or the ``as_of`` of an answer: the read includes them.
+    ``token`` is a bearer token, a :class:`tidemark.TokenFile`, or a function; it is called before
+    each request. Reads that the node refuses temporarily are repeated, up to ``tries`` attempts;
+    writes are not. ``after`` of a read takes the tokens that a write returned, or the ``as_of`` of
+    an answer: the read includes them.
     """
 
     def __init__(
@@ -49,14 +50,16 @@ class Client:
         self.close()
 
     def publish(self, *events: Event) -> list[str]:
-        """Writes events, and returns the tokens to pass as ``after``. All are refused if one is invalid."""
+        """Publishes events, and returns the tokens to pass as ``after``. If one event is invalid,
+        all are refused."""
         res = self._call(_calls.publish(events))
         return latest_tokens(cast("list[str]", res.get("after", [])))
 
     def mark_all_read(
         self, user_id: str, *, label: str = "", threads: bool = False, instance_id: str = "", after: Iterable[str] = ()
     ) -> list[str]:
-        """Reads all channels of a user, or those of a label, and returns the tokens to pass as ``after``."""
+        """Marks all channels of a user read, or those with a label, and returns the tokens to pass
+        as ``after``."""
         call = _calls.mark_all_read(user_id, after, label=label, threads=threads, instance_id=instance_id)
         return latest_tokens(cast("list[str]", (self._call(call)).get("after", [])))
 
@@ -87,12 +90,12 @@ class Client:
         return cast(Threads, self._call(call))
 
     def explain(self, user_id: str, channel_id: str, *, thread_id: str = "", after: Iterable[str] = ()) -> Explanation:
-        """Which messages are behind a number, and why others are not."""
+        """The messages behind a number, and why others do not count."""
         call = _calls.query("ExplainUnread", after, user_id=user_id, channel_id=channel_id, thread_id=thread_id)
         return cast(Explanation, self._call(call))
 
     def channel(self, channel_id: str, *, after: Iterable[str] = ()) -> Channel:
-        """What is known of a channel, whoever asks."""
+        """A channel, the same for every caller."""
         return cast(Channel, self._call(_calls.query("GetChannel", after, channel_id=channel_id)))
 
     def receipts(
@@ -112,15 +115,16 @@ class Client:
     def user_channels(
         self, of_user_id: str, *, page_size: int = 0, page_token: str = "", after: Iterable[str] = ()
     ) -> UserChannels:
-        """All channels that hold anything about a user. Not for a user's token."""
+        """All channels with data about a user. Not for a user's token."""
         call = _calls.query("ListUserChannels", after, of_user_id=of_user_id, page_size=page_size, page_token=page_token)
         return cast(UserChannels, self._call(call))
 
     def watch(self, user_id: str, *, after: Iterable[str] = (), reconnect: bool = True) -> Iterator[WatchEvent]:
-        """A snapshot of the user's inbox, then every change, until the caller stops.
+        """Yields a snapshot of the user's inbox, then every change, until the caller stops.
 
-        A snapshot replaces all that was known; another one comes after each break. When the stream breaks, the watch goes on where
-        it was, after a wait that grows; with ``reconnect=False`` it ends with an error instead.
+        A snapshot replaces everything before it; another one comes after each break. When the
+        stream breaks, the watch continues where it was, after a growing wait; with
+        ``reconnect=False`` it ends with an error instead.
         """
         seen, backoff = _calls.Seen(latest_tokens(after)), Backoff()
         while True:
@@ -139,7 +143,7 @@ class Client:
             time.sleep(max(backoff.next(), err.retry_after or 0.0))
 
     def _stream(self, user_id: str, after: list[str]) -> Iterator[dict[str, Any]]:
-        """One stream, heartbeats too."""
+        """One stream, with its heartbeats."""
         request: dict[str, Any] = {"user_id": user_id}
         if after:
             request["after"] = after

@@ -25,22 +25,24 @@ from .tokens import TokenSource, async_token_of
 Frame = dict[str, Any]
 State = Literal["connecting", "open", "waiting", "closed"]
 
-_TOO_MANY, _TOO_MANY_WAIT = 4429, 4.0  # a close code after which a client is to wait longer, and its bound
+_TOO_MANY, _TOO_MANY_WAIT = 4429, 4.0  # the close code after which a client must wait longer, and the bound of that wait
 _log = logging.getLogger("tidemark")
 
 
 class Device:
-    """A socket that is kept: when it ends it is made again, after a wait that grows, with what was focused.
+    """A socket that stays connected: when it ends, the device reconnects after a growing wait and
+    restores the focus.
 
-    Every connection begins with a snapshot, so nothing that was missed stays missed. Commands without an answer are sent again on
-    the next connection: each names what it means, so doing it twice is doing it once::
+    Every connection begins with a snapshot, so the device misses nothing. Commands without an
+    answer are sent again on the next connection. That is safe because all commands are idempotent::
 
         async with Device("http://127.0.0.1:8080", user_id="ann") as device:
             await device.ready()
             print(device.badge)
             await device.mark_read("general", "m1")
 
-    ``inbox`` and ``badge`` are what is known; ``on("unread.updated", fn)`` calls a function with each frame of a type.
+    ``inbox`` and ``badge`` have the current state; ``on("unread.updated", fn)`` calls a function
+    with each frame of a type.
     """
 
     def __init__(
@@ -63,7 +65,7 @@ class Device:
 
     @property
     def badge(self) -> int | None:
-        """What a launcher icon shows; None until a snapshot has come: then it is not known, and no zero."""
+        """The number for a launcher icon; None, not zero, until the first snapshot."""
         return self.inbox.badge
 
     async def __aenter__(self) -> Device:
@@ -79,7 +81,7 @@ class Device:
             self._task = asyncio.create_task(self._run(), name="tidemark device")
 
     async def close(self) -> None:
-        """Ends the connection for good. Commands without an answer fail; what is known stays readable."""
+        """Ends the connection. Commands without an answer fail; the inbox stays readable."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
@@ -94,8 +96,9 @@ class Device:
         return self.inbox
 
     def on(self, type: str, fn: Callable[[Frame], object]) -> Callable[[], None]:
-        """Calls a function with each frame of a type, ``*`` for all, until the function that it returns is called. The type
-        ``disconnected`` is of this client: ``code``, ``reason``, ``retry_in`` in seconds."""
+        """Calls a function with each frame of a type, ``*`` for all; the returned function ends
+        that. The type ``disconnected`` is from this client: ``code``, ``reason``, ``retry_in`` in
+        seconds."""
         handlers = self._handlers.setdefault(type, [])
         handlers.append(fn)
         return lambda: handlers.remove(fn) if fn in handlers else None
@@ -103,12 +106,13 @@ class Device:
     # Commands. Each returns the answer, whose ``after`` makes queries include it.
 
     def focus(self, channel_id: str, thread_id: str = "") -> None:
-        """The user looks at a channel or thread: the gateway reads for them what comes in. It lasts over reconnects."""
+        """The user looks at a channel or thread: the gateway marks new messages there read. The
+        focus outlasts reconnects."""
         self._focused[channel_id, thread_id] = _scope(channel_id, thread_id)
         self._outbox.say({"type": "channel.focus", **_scope(channel_id, thread_id)})
 
     def blur(self, channel_id: str, thread_id: str = "") -> None:
-        """The user looks elsewhere."""
+        """The user no longer looks at a channel or thread."""
         if self._focused.pop((channel_id, thread_id), None) is not None:
             self._outbox.say({"type": "channel.blur", **_scope(channel_id, thread_id)})
 
@@ -119,12 +123,13 @@ class Device:
         return await self.send("mark_read", **_scope(channel_id, thread_id), message_id=message_id, private=private, with_threads=with_threads)
 
     async def mark_unread(self, channel_id: str, message_id: str, *, thread_id: str = "", head_seq: int | None = None) -> Frame:
-        """Makes a message, and what came after it, unread again. It states the newest message that this device knew of."""
+        """Makes a message, and all later ones, unread again. The command names the newest message
+        that this device knew."""
         head = self._head(channel_id, thread_id) if head_seq is None else head_seq
         return await self.send("mark_unread", **_scope(channel_id, thread_id), message_id=message_id, head_seq=head)
 
     async def messages_read(self, channel_id: str, message_ids: Sequence[str]) -> Frame:
-        """Reads single messages, and leaves those before them."""
+        """Reads single messages; earlier ones stay unread."""
         return await self.send("messages_read", channel_id=channel_id, message_ids=list(message_ids))
 
     async def follow_thread(self, channel_id: str, thread_id: str) -> Frame:
@@ -136,7 +141,7 @@ class Device:
     async def notify(
         self, channel_id: str, level: Level, *, until: datetime | None = None, ignore_mention_all: bool | None = None
     ) -> Frame:
-        """What the channel adds to the badge, for good or until a time."""
+        """Sets what the channel adds to the badge, permanently or until a time."""
         more: Frame = {} if ignore_mention_all is None else {"ignore_mention_all": ignore_mention_all}
         frame: Frame = {"type": "channel.notify", "channel_id": channel_id, "level": level, **more}
         if until is not None:
@@ -147,12 +152,12 @@ class Device:
         return await self._outbox.ask({"type": "channel.mute", "channel_id": channel_id, "muted": muted})
 
     async def flag(self, channel_id: str, flagged: bool) -> Frame:
-        """Marks a channel as to be seen, whatever is unread in it, or takes the flag off."""
+        """Flags a channel, whatever is unread in it, or removes the flag."""
         head = self._head(channel_id)
         return await self._outbox.ask({"type": "channel.flag", "channel_id": channel_id, "flagged": flagged, **({"head_seq": head} if head else {})})
 
     async def file(self, channel_id: str, archived: bool, *, keep: bool = False) -> Frame:
-        """Files a channel until there is news, with ``keep`` for good, or takes it out."""
+        """Archives a channel until its next message, with ``keep`` permanently, or restores it."""
         head = self._head(channel_id)
         return await self._outbox.ask({
             "type": "channel.file", "channel_id": channel_id, "archived": archived, **({"keep": True} if keep else {}),
@@ -160,15 +165,15 @@ class Device:
         })
 
     async def hide(self, channel_id: str, message_ids: Sequence[str] = (), *, up_to_seq: int = 0) -> Frame:
-        """Takes messages, or all up to a seq, out of this user's numbers for good."""
+        """Removes messages, or all up to a seq, from this user's numbers permanently."""
         return await self.send("message.hide", channel_id=channel_id, message_ids=list(message_ids), up_to_seq=up_to_seq)
 
     async def viewed(self, channel_id: str, message_ids: Sequence[str]) -> Frame:
-        """The user has played or opened messages."""
+        """Reports that the user has played or opened messages."""
         return await self.send("message.viewed", channel_id=channel_id, message_ids=list(message_ids))
 
     async def set_line(self, channel_id: str, *, message_id: str = "", seq: int = 0) -> Frame:
-        """Keeps a place to come back to; no count depends on it."""
+        """Sets the user's line in a channel; no count depends on it."""
         return await self.send("line.set", channel_id=channel_id, message_id=message_id, seq=seq)
 
     async def set_labels(self, channel_id: str, labels: Sequence[str]) -> Frame:
@@ -176,20 +181,20 @@ class Device:
         return await self._outbox.ask({"type": "labels.set", "channel_id": channel_id, "labels": list(labels)})
 
     async def read_state(self, channel_id: str) -> Frame:
-        """Where all members of a channel stand."""
+        """Requests the pointers of all members of a channel."""
         return await self.send("read_state", channel_id=channel_id)
 
     async def sync(self) -> Frame:
-        """Asks for a fresh snapshot, which replaces everything."""
+        """Requests a new snapshot, which replaces everything."""
         return await self.send("sync")
 
     async def send(self, type: str, **fields: Any) -> Frame:
-        """Sends a command, without the fields that say nothing, and waits for its answer. Without a connection it is sent when there
-        is one."""
+        """Sends a command without its empty fields, and waits for the answer. Without a connection
+        it is sent on the next one."""
         return await self._outbox.ask({"type": type, **{k: v for k, v in fields.items() if v}})
 
     def _head(self, channel_id: str, thread_id: str = "") -> int:
-        """The newest message that this device knows of."""
+        """The newest message that this device knows."""
         channel = self.inbox.channels.get(channel_id, {})
         thread = self.inbox.threads.get((channel_id, thread_id), {})
         return max(self._heads.get(channel_id, 0), 0, *(int(n) for n in (channel.get("latest", {}).get("seq", 0), thread.get("last_reply", {}).get("seq", 0))))
@@ -206,11 +211,11 @@ class Device:
             await asyncio.sleep(wait)
 
     async def _connection(self) -> tuple[int, str]:
-        """One connection, until it ends: with which code, and why."""
+        """One connection, until it ends. Returns the close code and the reason."""
         self.state = "connecting"
         try:
             async with asyncio.timeout(self._answer):
-                token = await async_token_of(self._token)  # a new one each time: the last may have expired
+                token = await async_token_of(self._token)  # a new one each time, because the last may have expired
             headers = {"Authorization": f"Bearer {token}"} if token else None
             socket = await connect(self._url, additional_headers=headers, open_timeout=self._answer, close_timeout=1, max_size=16 << 20)
             pump = asyncio.create_task(self._outbox.pump())
@@ -227,7 +232,7 @@ class Device:
             return 0, f"the gateway refused the connection: HTTP {e.response.status_code}"
         except TimeoutError:
             return 1006, f"no answer within {self._answer:g} s"
-        except Exception as e:  # of the network, or of the function that gives the token
+        except Exception as e:  # from the network, or from the token function
             return 0, str(e) or type(e).__name__
 
     async def _serve(self, socket: ClientConnection) -> tuple[int, str]:
@@ -239,7 +244,7 @@ class Device:
             except TimeoutError:
                 if asked:
                     raise
-                self._outbox.say({"type": "sync"})  # a cut cable must not leave old numbers for ever
+                self._outbox.say({"type": "sync"})  # otherwise a cut cable would leave old numbers for ever
                 within, asked = self._answer, True
                 continue
             within, asked = self._quiet, False
@@ -260,7 +265,7 @@ class Device:
                 self._outbox.open(socket.send, first, frame.get("limits") or {})
                 self.state = "open"
             case "inbox":
-                self._backoff.reset()  # not at the hello: a gateway that accepts and then fails is met more and more slowly
+                self._backoff.reset()  # not at the hello: otherwise clients would soon retry a gateway that accepts connections and then fails
                 self.inbox = Inbox.of(frame)
                 self._known.set()
             case "unread.updated":
@@ -276,7 +281,7 @@ class Device:
             for fn in list(self._handlers.get(type, ())):
                 try:
                     fn(dict(frame))
-                except Exception:  # it is the listener's own affair: the others and the connection go on
+                except Exception:  # an error of a listener affects neither the others nor the connection
                     _log.exception("a listener of %s failed", frame.get("type"))
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, as classes. Each carries the code of the API, and when to try again."""
+"""Errors, as classes. Each carries the code of the API, and when to try again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class TidemarkError(Exception):
 
     ``code`` is a code of the API (``not_found``), or one of this client: ``timeout``, ``closed``, ``overflow``.
     ``retry_after`` is the number of seconds after which the same call may work, if the node said one.
-    ``request_id`` is what the node's log has the call under.
+    ``request_id`` is the id of the call in the node's log.
     """
 
     code = "unknown"
@@ -30,7 +30,7 @@ class TidemarkError(Exception):
 
 
 class InvalidArgument(TidemarkError):
-    """A field is missing, misspelt, too large or malformed; a page token has aged."""
+    """A field is missing, misspelt, too large or malformed, or a page token has expired."""
 
     code = "invalid_argument"
 
@@ -42,7 +42,7 @@ class NotFound(TidemarkError):
 
 
 class Unauthenticated(TidemarkError):
-    """There is no token, or one that the node does not take."""
+    """There is no token, or the node does not accept it."""
 
     code = "unauthenticated"
 
@@ -98,12 +98,13 @@ _CLASSES: dict[str, type[TidemarkError]] = {
 
 
 def error_of(code: str, message: str, *, retry_after: float | None = None, request_id: str = "") -> TidemarkError:
-    """The error of a code; a :class:`TidemarkError` itself for one without a class."""
+    """The error of a code; :class:`TidemarkError` itself for a code without a class."""
     return _CLASSES.get(code, TidemarkError)(message, code=code, retry_after=retry_after, request_id=request_id)
 
 
 def error_of_response(status: int, headers: Mapping[str, str], body: bytes) -> TidemarkError:
-    """The error of an HTTP answer that is not 200. An answer that is none of the API has the code of its status."""
+    """The error of an HTTP answer that is not 200. An answer that does not come from the API has
+    the code of its status."""
     lower = {k.lower(): v for k, v in headers.items()}
     try:
         retry_after: float | None = float(lower["retry-after"])

@@ -1,6 +1,6 @@
 """Events, as ``Publish`` and the input topics take them: docs/events.md describes each.
 
-An envelope says where and when, its ``kind`` what happened::
+An envelope has the place and the time; its ``kind`` is what happened::
 
     Message("general", MessagePosted("m1", sender_id="bob", preview="lunch?"))
     Read("general", "ann", ReadUpTo(message_id="m1"))
@@ -20,7 +20,8 @@ Level = Literal["ALL", "MENTIONS", "NONE"]
 
 
 class _Kind:
-    """What all kinds share: their name in an event, and fields that are left out where they say nothing."""
+    """What all kinds share: their name in an event, and fields that are left out while they are
+    empty."""
 
     name: ClassVar[str]
     one_of: ClassVar[tuple[str, ...]] = ()  # exactly one of these fields is set
@@ -88,7 +89,8 @@ class MessageEdited(_Kind):
 
 @dataclass(frozen=True)
 class MessageDeleted(_Kind):
-    """The message counts for nobody any more. State the seq too if you know it: it names a message whose id is too old."""
+    """The message no longer counts for anybody. Name the seq too if you know it: it identifies a
+    message whose id is too old."""
 
     name: ClassVar[str] = "message_deleted"
     message_id: str = ""
@@ -97,7 +99,7 @@ class MessageDeleted(_Kind):
 
 @dataclass(frozen=True)
 class MessagesPurged(_Kind):
-    """Everything up to a message, a seq or a time is gone."""
+    """Removes everything up to a message, a seq or a time."""
 
     name: ClassVar[str] = "messages_purged"
     one_of: ClassVar[tuple[str, ...]] = ("up_to_message_id", "up_to_seq", "up_to_time")
@@ -108,7 +110,7 @@ class MessagesPurged(_Kind):
 
 @dataclass(frozen=True)
 class MembersJoined(_Kind):
-    """What was posted before is not unread, unless ``count_history``."""
+    """Earlier messages are not unread, unless ``count_history``."""
 
     name: ClassVar[str] = "members_joined"
     user_ids: Sequence[str]
@@ -129,14 +131,15 @@ class MembersLeft(_Kind):
 
 @dataclass(frozen=True)
 class ChannelDeleted(_Kind):
-    """For good: later events about the channel are ignored."""
+    """Permanent: later events about the channel are ignored."""
 
     name: ClassVar[str] = "channel_deleted"
 
 
 @dataclass(frozen=True)
 class MessagesSeeded(_Kind):
-    """The channel begins with so many messages that nobody writes again. Only its first event may say so."""
+    """The channel begins with a number of messages that nobody publishes. Only the first event of a
+    channel may be this one."""
 
     name: ClassVar[str] = "messages_seeded"
     count: int
@@ -144,7 +147,7 @@ class MessagesSeeded(_Kind):
 
 @dataclass(frozen=True)
 class ChannelUpdated(_Kind):
-    """Replaces what was said before: the channel's labels, and whether it is archived for everybody."""
+    """Replaces the channel's labels, and whether it is archived for everybody."""
 
     name: ClassVar[str] = "channel_updated"
     labels: Sequence[str] = ()
@@ -174,7 +177,7 @@ class ReadUpTo(_Kind):
 
 @dataclass(frozen=True)
 class MessagesRead(_Kind):
-    """Reads single messages, and leaves those before them."""
+    """Reads single messages; earlier ones stay unread."""
 
     name: ClassVar[str] = "messages_read"
     message_ids: Sequence[str]
@@ -188,7 +191,7 @@ class MessagesRead(_Kind):
 
 @dataclass(frozen=True)
 class MarkedUnread(_Kind):
-    """Makes a message, and what came after it, unread again."""
+    """Makes a message, and all later ones, unread again."""
 
     name: ClassVar[str] = "marked_unread"
     message_id: str = ""
@@ -218,14 +221,14 @@ class ChannelMuted(_Kind):
 
 @dataclass(frozen=True)
 class UserErased(_Kind):
-    """Forgets all that the user did in this channel."""
+    """Forgets everything that the user did in this channel."""
 
     name: ClassVar[str] = "user_erased"
 
 
 @dataclass(frozen=True)
 class NotifySet(_Kind):
-    """What the channel adds to the user's badge, for good or until a time."""
+    """Sets what the channel adds to the user's badge, permanently or until a time."""
 
     name: ClassVar[str] = "notify_set"
     level: Level = "ALL"
@@ -235,7 +238,7 @@ class NotifySet(_Kind):
 
 @dataclass(frozen=True)
 class FlagSet(_Kind):
-    """Marks the channel as to be seen, whatever is unread in it."""
+    """Flags the channel, whatever is unread in it."""
 
     name: ClassVar[str] = "flag_set"
     flagged: bool
@@ -244,7 +247,7 @@ class FlagSet(_Kind):
 
 @dataclass(frozen=True)
 class ChannelFiled(_Kind):
-    """Files the channel for this user until there is news; with ``keep`` for good."""
+    """Archives the channel for this user until its next message; with ``keep`` permanently."""
 
     name: ClassVar[str] = "channel_filed"
     archived: bool
@@ -254,7 +257,7 @@ class ChannelFiled(_Kind):
 
 @dataclass(frozen=True)
 class MessagesHidden(_Kind):
-    """Takes messages out of this user's numbers."""
+    """Removes messages from this user's numbers."""
 
     name: ClassVar[str] = "messages_hidden"
     message_ids: Sequence[str] = ()
@@ -266,7 +269,7 @@ class MessagesHidden(_Kind):
 
 @dataclass(frozen=True)
 class LineSet(_Kind):
-    """A place to come back to; no count depends on it."""
+    """Sets the user's line; no count depends on it."""
 
     name: ClassVar[str] = "line_set"
     one_of: ClassVar[tuple[str, ...]] = ("message_id", "seq")
@@ -310,7 +313,7 @@ class Delivered(_Kind):
 
 @dataclass(frozen=True)
 class Queued(_Kind):
-    """The user was offline: nobody could show the message."""
+    """The user was offline when the message was posted."""
 
     name: ClassVar[str] = "queued"
     message_id: str
@@ -328,7 +331,7 @@ DeliveryKind = Union[Delivered, Queued]
 
 @dataclass(frozen=True)
 class Message:
-    """An event of ``chat.messages``. Without ``occurred_at`` it happens when it is written."""
+    """An event of ``chat.messages``. Without ``occurred_at`` its time is that of the write."""
 
     channel_id: str
     kind: MessageKind
@@ -341,7 +344,8 @@ class Message:
 
 @dataclass(frozen=True)
 class Read:
-    """An event of ``chat.reads``. ``instance_id`` names the device: the change that it causes carries it."""
+    """An event of ``chat.reads``. ``instance_id`` names the device; the change that the event
+    causes carries it."""
 
     channel_id: str
     user_id: str

@@ -14,7 +14,7 @@ NO_TOTALS: Mapping[str, Any] = {"unread": 0, "mentions": 0, "unread_channels": 0
 
 
 def level_at(channel: Mapping[str, Any], now: int | None = None) -> str:
-    """How a channel enters the badge at a time in Unix milliseconds."""
+    """The level at which a channel enters the badge at a time in Unix milliseconds."""
     now = int(time.time() * 1000) if now is None else now
     if channel.get("until") and millis(channel["until"]) <= now:
         return str(channel.get("level_after", "ALL"))
@@ -24,8 +24,8 @@ def level_at(channel: Mapping[str, Any], now: int | None = None) -> str:
 def totals_of(
     channels: Iterable[Mapping[str, Any]], threads: Iterable[Mapping[str, Any]], *, now: int | None = None, label: str | None = None
 ) -> dict[str, Any]:
-    """The sums over channels and their threads at one time, as the gateway and the queries have them; with a label, over the
-    channels that have it."""
+    """The sums over channels and their threads at one time, as the gateway and the queries compute
+    them; with a label, over the channels with that label."""
     archived = {"unread_channels": 0, "mentions": 0}
     t: dict[str, Any] = {
         "unread": 0, "mentions": 0, "unread_channels": 0, "thread_unread": 0, "thread_mentions": 0, "unread_threads": 0, "badge": 0,
@@ -67,27 +67,28 @@ def _order(c: Mapping[str, Any]) -> tuple[bool, int, str]:
 
 @dataclass(frozen=True)
 class Inbox:
-    """What one user sees, as far as the gateway has told. It does not change: a frame gives another one.
+    """What one user sees, as far as the gateway has sent it. It is immutable: applying a frame
+    returns a new one.
 
-    A snapshot replaces everything. An update replaces one channel or thread, unless the stamp that is here dominates the update's
-    and differs: then the update is older.
+    A snapshot replaces everything. An update replaces one channel or thread, unless the current
+    stamp dominates the update's and differs: then the update is older.
     """
 
     channels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     threads: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
     totals: Mapping[str, Any] = field(default_factory=lambda: NO_TOTALS)
-    known: bool = False  # false until a snapshot has come: then no count is a zero
+    known: bool = False  # false until the first snapshot: then a missing count is not zero
 
     @property
     def badge(self) -> int | None:
-        """What a launcher icon shows; None until a snapshot has come."""
+        """The number for a launcher icon; None until the first snapshot."""
         if not self.known:
             return None
         return int(self.totals.get("badge", self.totals["unread"] + self.totals["thread_unread"]))
 
     @property
     def sorted(self) -> list[Mapping[str, Any]]:
-        """The channels in the order of a list, without those that are archived."""
+        """The channels in the order of a list, without archived ones."""
         return sorted((c for c in self.channels.values() if not c.get("archived")), key=_order)
 
     @property
@@ -96,7 +97,7 @@ class Inbox:
         return sorted((c for c in self.channels.values() if c.get("archived")), key=_order)
 
     def by_label(self, now: int | None = None) -> dict[str, dict[str, Any]]:
-        """All labels there are, with the totals of the channels that have each."""
+        """All labels, each with the totals of its channels."""
         labels = sorted({label for c in self.channels.values() for label in c.get("labels", ())})
         return {label: totals_of(self.channels.values(), self.threads.values(), now=now, label=label) for label in labels}
 
@@ -110,8 +111,8 @@ class Inbox:
         )
 
     def with_update(self, update: Mapping[str, Any]) -> Inbox:
-        """This inbox with one channel or thread replaced; itself if the update is older. Before a snapshot there is nothing to
-        update."""
+        """This inbox with one channel or thread replaced; the same inbox if the update is older.
+        Before the first snapshot nothing can be updated."""
         if not self.known:
             return self
         entry = {k: v for k, v in update.items() if k not in ("type", "totals")}

@@ -8,7 +8,8 @@ _STAMP = re.compile(r"(\d{1,19})\.(\d{1,19})\.(\d{1,19})\.(\d{1,19})\Z", re.ASCI
 
 
 def parse_stamp(text: str) -> tuple[int, int, int, int]:
-    """Reads ``fold_version.m.r.d``. Anything else is a ValueError: comparing with it would let an old value replace a new one."""
+    """Parses ``fold_version.m.r.d``. An invalid stamp is a ValueError, because comparing with it
+    would let an old value replace a new one."""
     m = _STAMP.match(text)
     if m is None:
         raise ValueError(f"stamp {text!r} is not fold_version.m.r.d")

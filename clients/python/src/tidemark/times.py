@@ -9,7 +9,8 @@ _RFC3339 = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\
 
 
 def rfc3339(at: datetime) -> str:
-    """A time as text. One without a zone is an error: it would be another time on another machine."""
+    """A time as text. One without a zone is an error, because its meaning would depend on the
+    machine."""
     if at.tzinfo is None:
         raise ValueError(f"{at!r} has no time zone: use datetime.now(timezone.utc)")
     at = at.astimezone(timezone.utc)

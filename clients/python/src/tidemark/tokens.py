@@ -1,4 +1,4 @@
-"""Where bearer tokens come from, and the ``topic/partition/offset`` tokens of ``after``."""
+"""Sources of bearer tokens, and the ``topic/partition/offset`` tokens of ``after``."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Union
 
 TokenSource = Union[str, Callable[[], str], Callable[[], Awaitable[str]], None]
-"""A bearer token, or a function that is asked for one before each call and each connection."""
+"""A bearer token, or a function that returns one before each call and each connection."""
 
 
 class TokenFile:
-    """A token in a file, which is read again for each call: whoever renews it replaces the file."""
+    """A token in a file, which is read again for each call, so that another process can replace it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = path
@@ -23,7 +23,7 @@ class TokenFile:
 
 
 def token_of(source: TokenSource) -> str:
-    """The token now; empty: none."""
+    """The current token; empty: none."""
     value = source() if callable(source) else source
     if inspect.isawaitable(value):
         close = getattr(value, "close", None)
@@ -34,7 +34,7 @@ def token_of(source: TokenSource) -> str:
 
 
 async def async_token_of(source: TokenSource) -> str:
-    """The token now; empty: none."""
+    """The current token; empty: none."""
     value = source() if callable(source) else source
     if inspect.isawaitable(value):
         value = await value
@@ -42,7 +42,8 @@ async def async_token_of(source: TokenSource) -> str:
 
 
 def latest_tokens(tokens: Iterable[str]) -> list[str]:
-    """Keeps the token with the highest offset of each topic and partition: a node takes three for each partition at most."""
+    """Keeps the token with the highest offset of each topic and partition, because a node accepts
+    at most three tokens for each partition."""
     kept: dict[str, str] = {}
     for token in tokens:
         where, slash, offset = token.rpartition("/")
