@@ -23,8 +23,8 @@ func TestByKeyboard(t *testing.T) {
 	b.until("Alt+2 goes to the second device", fmt.Sprintf(`%s === document.querySelector('%s .say')`, active, bobLaptop))
 }
 
-// TestNamesForAllControls: what a screen reader meets has a name, ids are unique, and no list has
-// others than items.
+// TestNamesForAllControls: every control has a name for screen readers, ids are unique, and lists
+// contain only items.
 func TestNamesForAllControls(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	audit := `(() => {
@@ -53,8 +53,8 @@ func TestNamesForAllControls(t *testing.T) {
 	}
 }
 
-// TestMessagesByKeyboard: a list of messages is one stop of the Tab key, arrows go through it, and
-// what a redrawing moves keeps the focus.
+// TestMessagesByKeyboard: a list of messages is one stop of the Tab key, the arrow keys move within
+// it, and an element that a redraw moves keeps the focus.
 func TestMessagesByKeyboard(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(posted("general", "g1", "bob", "one"), posted("general", "g2", "bob", "two"), posted("general", "g3", "bob", "three"))
@@ -76,8 +76,7 @@ func TestMessagesByKeyboard(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.Home))
 	on("Home goes to the oldest", `.dataset.id === 'g1'`)
 
-	// Another channel becomes the newest, and rows move: the keyboard stays on the row that it was
-	// on.
+	// Another channel becomes the newest and rows move: the focus stays on its row.
 	b.do(chromedp.Focus(chromedp.CSS(annLaptop + ` .row-open[data-channel=random]`)))
 	for i := range 2 {
 		s.publish(posted("random", fmt.Sprintf("r%d", i+2), "cleo", "more"), posted("general", fmt.Sprintf("g%d", i+4), "bob", "more"))
@@ -87,8 +86,8 @@ func TestMessagesByKeyboard(t *testing.T) {
 	}
 }
 
-// contrast lists text that is too faint for what is behind it: less than 4.5 to 1, large text 3 to
-// 1 (WCAG 2.2, 1.4.3). What is drawn half transparent is judged as it looks.
+// contrast lists text with too little contrast: less than 4.5 to 1, large text 3 to 1 (WCAG 2.2,
+// 1.4.3). Half-transparent text is measured as it looks.
 const contrast = `(() => {
 	const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
 	const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);

@@ -16,8 +16,8 @@ import (
 
 var axe = sync.OnceValues(func() (string, error) { return servers.AxeScript(context.Background()) })
 
-// violations is what axe-core finds on the page as it is now: all of its rules for WCAG 2.2 A and
-// AA, target sizes included, and its best practices.
+// violations returns what axe-core finds on the page in its current state: all of its rules for
+// WCAG 2.2 A and AA, including target sizes, and its best practices.
 func (b *browser) violations() string {
 	b.t.Helper()
 	script, err := axe()
@@ -44,8 +44,8 @@ func (b *browser) violations() string {
 	return strings.Join(found.Bad, "\n  ")
 }
 
-// TestAxe: axe-core finds nothing in both views and in what opens over them, on a desk and on a
-// phone, light and dark.
+// TestAxe: axe-core finds nothing in both views and in the dialogs over them, at desktop and phone
+// size, light and dark.
 func TestAxe(t *testing.T) {
 	s, b := lively(t)
 	s.publish(`{"read":{"channel_id":"dm:ann:bob","user_id":"ann","channel_muted":{"muted":true}}}`)

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// TestBackOnAPhone: Back closes what was opened last, one at a time, and leaves the page only when
-// nothing is open.
+// TestBackOnAPhone: Back closes the layer that was opened last, one at a time, and leaves the page
+// only when nothing is open.
 func TestBackOnAPhone(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(posted("general", "g1", "bob", "one"), posted("random", "r2", "cleo", "two"))
@@ -40,7 +40,7 @@ func TestBackOnAPhone(t *testing.T) {
 		t.Errorf("the page is at %s", at)
 	}
 
-	// What is closed on the page takes its step with it.
+	// A layer that is closed on the page removes its entry of the history.
 	b.openChannel(annPhone, "random")
 	b.until("the messages are one step", shown("messages")+` 1`)
 	b.click(annPhone + ` [aria-label="Back to the channels"]`)
@@ -50,7 +50,7 @@ func TestBackOnAPhone(t *testing.T) {
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until("Escape takes it back", `!document.querySelector('dialog[open]') && (history.state?.layers ?? 0) === 0`)
 
-	// Forward opens nothing again, and Back still works behind it.
+	// Forward opens nothing again, and Back still works after it.
 	eval[bool](b, `(history.forward(), true)`)
 	b.until("what was closed stays closed", `!document.querySelector('dialog[open]')`)
 	b.openChannel(annPhone, "general")
@@ -59,8 +59,8 @@ func TestBackOnAPhone(t *testing.T) {
 	b.until("the list is shown again", shown("list")+` 0`)
 }
 
-// TestALayerOpenedWhileTheHistoryGoesBack: going back takes effect later; what was opened meanwhile
-// stays open, and has its step.
+// TestALayerOpenedWhileTheHistoryGoesBack: history.back() takes effect later; a layer that is
+// opened meanwhile stays open and keeps its entry.
 func TestALayerOpenedWhileTheHistoryGoesBack(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.do(chromedp.Navigate(s.url + "/?people=ann:phone"))
@@ -86,8 +86,8 @@ func TestALayerOpenedWhileTheHistoryGoesBack(t *testing.T) {
 	}
 }
 
-// TestALinkFollowedWhileTheHistoryGoesBack leads where it says, and leaves no step of what was
-// closed.
+// TestALinkFollowedWhileTheHistoryGoesBack: the link leads to its target, and the closed layer
+// leaves no entry.
 func TestALinkFollowedWhileTheHistoryGoesBack(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.do(chromedp.Navigate(s.url + "/?people=ann:phone"))
@@ -113,8 +113,8 @@ func TestALinkFollowedWhileTheHistoryGoesBack(t *testing.T) {
 	}
 }
 
-// TestFourDevicesHaveTheirNames: beside three others a phone is narrow, and its name is there in
-// full.
+// TestFourDevicesHaveTheirNames: beside three other devices a phone is narrow, but its name is
+// shown in full.
 func TestFourDevicesHaveTheirNames(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.do(chromedp.Navigate(s.url + "/?people=ann,bob,cleo,ann:phone"))

@@ -27,17 +27,18 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// published are random scripts in the order in which they are written, and three of their users.
+// published has random scripts in the order in which they are written, and three of their users.
 type published struct {
 	records []script.Record
 	users   []string
 }
 
-// TestThePageShowsWhatTheInboxSays: random scripts, with all of DESIGN §4.7, are written half before
-// the page is open and half while it is. Then the page shows each of three users what GetInbox says:
-// the badge, the badge of each label, how much of the archive is unread, and of each channel the
-// unread messages, the mentions, the flag and the sign of its level.
-// TIDEMARK_PAGE_SCRIPTS sets how many pages are opened, two of three with small channels alone.
+// TestThePageShowsWhatTheInboxSays writes half of some random scripts, with all of DESIGN §4.7,
+// before the page is open and half while it is. Then the page shows each of three users what
+// GetInbox returns: the badge, the badge of each label, the unread number of the archive, and for
+// each channel the unread messages, the mentions, the flag and the sign of its level.
+//
+// TIDEMARK_PAGE_SCRIPTS sets how many pages are opened; two of three have only small channels.
 func TestThePageShowsWhatTheInboxSays(t *testing.T) {
 	n := 6
 	if s := os.Getenv("TIDEMARK_PAGE_SCRIPTS"); s != "" {
@@ -91,7 +92,7 @@ func mostPublished(list [][]script.Record) {
 	slices.SortStableFunc(list, func(a, b []script.Record) int { return count(b) - count(a) })
 }
 
-// together writes scripts by turns, each in channels of its own.
+// together interleaves scripts, each in channels of its own.
 func together(scripts [][]script.Record) published {
 	var s published
 	for i := 0; ; i++ {
@@ -107,8 +108,8 @@ func together(scripts [][]script.Record) published {
 	}
 }
 
-// within gives the record of the nth script, whose channels get a name of their own. Every other
-// level that ends has not ended yet.
+// within returns the record of the nth script with its own channel names. Every second level with
+// an end has not ended yet.
 func within(r *script.Record, n int) script.Record {
 	name := fmt.Appendf(nil, "%s%d", r.Key(), n)
 	switch {
@@ -125,8 +126,8 @@ func within(r *script.Record, n int) script.Record {
 	return *r
 }
 
-// show chooses three users, and counts their labels with a badge of their own and their levels that
-// end.
+// show chooses three users, and counts their labels with a badge of their own and their levels with
+// an end.
 func (s *published) show() (labels, signs int) {
 	m, now := model.New(projections.DefaultSettings()), time.Now().UnixMilli()
 	for i := range s.records {
@@ -172,7 +173,7 @@ func (s published) onThePage(t *testing.T) {
 	}
 }
 
-// write writes records, and gives the tokens of the last ones.
+// write writes records, and returns the tokens of the last ones.
 func (s *site) write(client *kgo.Client, records []script.Record) []string {
 	s.t.Helper()
 	var list []*kgo.Record
@@ -193,8 +194,8 @@ func (s *site) write(client *kgo.Client, records []script.Record) []string {
 	return events.LatestTokens(tokens)
 }
 
-// shownOf is what the page has to show: the badge, a line for each channel of the list, the badge of
-// each label, and the way to the archive.
+// shownOf returns what the page must show: the badge, a line for each listed channel, the badge of
+// each label, and the link to the archive.
 func shownOf(inbox *queryv1.GetInboxResponse) map[string]string {
 	capped := func(n uint32) string { return map[bool]string{false: fmt.Sprint(n), true: "99+"}[n > 99] }
 	badge := inbox.Totals.GetBadge()
@@ -223,8 +224,8 @@ func shownOf(inbox *queryv1.GetInboxResponse) map[string]string {
 	return shown
 }
 
-// signOf is the sign beside a channel: words, of a level that ends with its time, and how many
-// icons.
+// signOf describes the sign beside a channel: its words, with the time if the level ends, and the
+// number of icons.
 func signOf(c *queryv1.ChannelUnread) string {
 	words := map[eventsv1.NotifySet_Level]string{eventsv1.NotifySet_MENTIONS: "mentions only", eventsv1.NotifySet_NONE: "muted"}[c.Level]
 	if c.Until != nil {
@@ -239,7 +240,7 @@ func signOf(c *queryv1.ChannelUnread) string {
 	return words + ", 1 icons"
 }
 
-// shows waits until the page shows this to a user.
+// shows waits until the page shows want for a user.
 func (b *browser) shows(user string, want map[string]string) {
 	b.t.Helper()
 	shown := fmt.Sprintf(`((device) => {
@@ -267,8 +268,8 @@ func (b *browser) shows(user string, want map[string]string) {
 	})
 }
 
-// TestAllIsArchived: the page of somebody who has archived every channel opens, and has the way to
-// them.
+// TestAllIsArchived: the page opens for a user who has archived every channel, and links to the
+// archive.
 func TestAllIsArchived(t *testing.T) {
 	s := newSite(t, dev.Config{})
 	s.publish(joined("general", "ann", "bob"), posted("general", "m1", "bob", "one"), `{"read":{"channel_id":"general","user_id":"ann","channel_filed":{"archived":true,"keep":true,"head_seq":1}}}`)

@@ -26,20 +26,20 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// patience bounds each wait for the page. Nothing is measured by it: it is as long as the slowest
-// machine may need.
+// patience bounds each wait for the page. It measures nothing: it is long enough for the slowest
+// machine.
 const patience = 90 * time.Second
 
-// screenshots is where tests leave what they saw, for people.
+// screenshots is the directory for pictures, for people to look at.
 const screenshots = "../../tmp/screenshots"
 
-// site is a stack with everything, at an address that stays when it is started anew.
+// site is a complete stack at an address that stays when the stack is restarted.
 type site struct {
 	t      *testing.T
 	url    string
 	config dev.Config
 	stack  *dev.Stack
-	token  string // goes with what is published; empty: none
+	token  string // sent with published events; empty: none
 }
 
 func newSite(t *testing.T, c dev.Config) *site {
@@ -66,7 +66,7 @@ func (s *site) start() {
 	}
 }
 
-// stop ends the stack. Nobody answers at its address then.
+// stop stops the stack. Nothing answers at its address then.
 func (s *site) stop() {
 	s.t.Helper()
 	if err := s.stack.Close(); err != nil {
@@ -160,8 +160,8 @@ func (c *shared) start(t *testing.T) {
 	}
 }
 
-// TestMain ends the browser that tests have started. In a process that a test has started it is a
-// node.
+// TestMain stops the browser that tests have started. In a process that a test has started, it runs
+// a node instead.
 func TestMain(m *testing.M) {
 	if config := os.Getenv(nodeEnv); config != "" {
 		os.Exit(runNode(config))
@@ -173,8 +173,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// open opens an address of the site in a window of that size. A script error, something that the
-// policy forbids, or a request to another address fails the test.
+// open opens an address of the site in a window of the given size. A script error, a violation of
+// the content policy, or a request to another address fails the test.
 func open(t *testing.T, address string, width, height int64) *browser {
 	t.Helper()
 	chromium.start(t)
@@ -204,7 +204,7 @@ func open(t *testing.T, address string, width, height int64) *browser {
 	return b
 }
 
-// judge looks at an event of the browser.
+// judge checks an event of the browser.
 func (b *browser) judge(host string, e any) {
 	switch e := e.(type) {
 	case *runtime.EventExceptionThrown:
@@ -233,7 +233,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// fail ends the test with what the page shows.
+// fail ends the test and logs the text of the page.
 func (b *browser) fail(format string, args ...any) {
 	b.t.Helper()
 	b.shot("failed-" + strings.ReplaceAll(b.t.Name(), "/", "-"))
@@ -261,7 +261,7 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// eval is the value of an expression.
+// eval returns the value of an expression.
 func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -273,8 +273,8 @@ func eval[T any](b *browser, expression string) T {
 	return v
 }
 
-// click clicks what a selector finds, once it is there: in one step of the page's own, for what is
-// drawn meanwhile may move it from under a pointer.
+// click clicks the element of a selector once it exists. The page itself does it in one step,
+// because a redraw may move the element away from a pointer.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	b.do(chromedp.WaitVisible(chromedp.CSS(selector)))
@@ -310,22 +310,22 @@ func (b *browser) shot(name string) {
 // chromedpPhone makes the window that of a phone.
 func chromedpPhone() chromedp.Action[chromedp.Void] { return chromedp.EmulateViewport(390, 844) }
 
-// scheme makes the page light or dark, and still: a picture of what is on its way to somewhere says
-// nothing.
+// scheme makes the page light or dark, and waits until nothing moves, because pictures of moving
+// elements differ.
 func (b *browser) scheme(value string) {
 	b.t.Helper()
 	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"}}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		b.fail("browser: %v", err)
 	}
-	// What was on its way before goes on all the same.
+	// Animations that run already go to their end at once.
 	b.until("nothing moves", `document.getAnimations().forEach((a) => a.effect.getComputedTiming().endTime < Infinity && a.finish()) ?? true`)
 }
 
 // device is the selector of a device on the page.
 func device(user, kind string) string { return fmt.Sprintf(`[data-user=%q][data-kind=%q]`, user, kind) }
 
-// postAs posts as somebody in the channel that is open there.
+// postAs posts in the channel that is open on a device.
 func (b *browser) postAs(of, text string) {
 	b.t.Helper()
 	b.do(chromedp.SendKeys(chromedp.CSS(of+" .conversation > .composer .say"), text+"\r", chromedp.NodeVisible))
@@ -338,7 +338,7 @@ func (b *browser) openChannel(of, channel string) {
 	b.until(channel+" is open", fmt.Sprintf(`document.querySelector('%s .conversation > .messages[data-channel=%q]')`, of, channel))
 }
 
-// turnToOperators closes a dialog and turns to the other view.
+// turnToOperators closes a dialog and shows the operators' view.
 func (b *browser) turnToOperators() {
 	b.t.Helper()
 	b.do(chromedp.KeyEvent(kb.Escape))
@@ -346,7 +346,7 @@ func (b *browser) turnToOperators() {
 	b.until("partitions", `document.querySelector('[data-partition] .state-live')`)
 }
 
-// unread waits until a device shows a number at a channel; 0: none.
+// unread waits until a device shows n at a channel; 0: no number.
 func (b *browser) unread(of, channel string, n int) {
 	b.t.Helper()
 	want := "0"
@@ -358,7 +358,7 @@ func (b *browser) unread(of, channel string, n int) {
 		of, channel, want, of, channel))
 }
 
-// total waits until a device shows a sum.
+// total waits until a device shows the badge n.
 func (b *browser) total(of string, n int) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("%s shows %d in all", of, n), fmt.Sprintf(`document.querySelector('%s .total')?.dataset.total === '%d'`, of, n))

@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestAllNodes: one node shows both nodes, a gateway that it is told of, and all partitions, each with its owner as a link and what
-// it needs; when the other one is killed, it says which did not answer, and whose partitions those
-// are.
+// TestAllNodes: one node shows both nodes, a gateway that it knows from --nodes, and all
+// partitions, each with a link to its owner and what it needs. After the other node was killed, it
+// names the node that did not answer, and the partitions of that node.
 func TestAllNodes(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

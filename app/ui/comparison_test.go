@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/importer/compare"
 )
 
-// compared is the output of `tidemark compare --json`: 120 equal ones, 60 by policy, and one of
-// theirs that is wrong.
+// compared returns output of `tidemark compare --json`: 120 equal pairs, 60 that differ by policy,
+// and one where the other product is wrong.
 func compared(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -37,8 +37,8 @@ func compared(t *testing.T) string {
 	return b.String()
 }
 
-// TestCompareView shows the histogram, the reasons and the lines of a comparison that was pasted,
-// and why ours is what it is.
+// TestCompareView shows the histogram, the reasons and the lines of a pasted comparison, and an
+// explanation of Tidemark's number.
 func TestCompareView(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(posted("general", "g1", "bob", "one"))
@@ -96,7 +96,7 @@ func TestCompareView(t *testing.T) {
 	b.until("metrics have the histogram alone", count("equal")+` === '7' && `+count("theirs_wrong")+` === '2' && !document.querySelector('[data-line]') && document.querySelector('[aria-labelledby=h-found] .note').innerText.includes('Metrics have counts only')`)
 }
 
-// TestCompareTakesAFile that is dropped on the view.
+// TestCompareTakesAFile: a file can be dropped on the view.
 func TestCompareTakesAFile(t *testing.T) {
 	s := newSite(t, dev.Config{})
 	b := open(t, s.url+"/#compare", 1280, 800)

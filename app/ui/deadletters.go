@@ -16,7 +16,7 @@ import (
 
 const (
 	letterPage   = 25
-	scanned      = 2000    // letters that one request looks at
+	scanned      = 2000    // letters that one request reads
 	shownValue   = 4 << 10 // bytes of a value
 	lettersStale = "the dead letters have changed meanwhile: look at them again"
 )
@@ -27,10 +27,10 @@ type shownLetter struct {
 	Value  string `json:"value"`
 	Hex    bool   `json:"hex"`
 	Cut    bool   `json:"cut"`
-	Usable bool   `json:"usable"` // this build would take it now
+	Usable bool   `json:"usable"` // this build would accept it now
 }
 
-// letterCounts are how many of the newest letters have which reason.
+// letterCounts has the number of newest letters by reason.
 type letterCounts struct {
 	mu      sync.Mutex
 	version string
@@ -38,9 +38,9 @@ type letterCounts struct {
 	counted int
 }
 
-// deadLetters lists a page of them, newest first: all, or those of a reason. A request for the first
-// page that names the newest version is answered without a body: a page asks every few seconds, and
-// letters can be large.
+// deadLetters returns a page of the dead letters, newest first: all, or those of one reason. A
+// request for the first page that names the newest version gets an answer without a body, because a
+// page repeats it every few seconds and letters can be large.
 func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), lettersWait)
 	defer cancel()
@@ -73,7 +73,7 @@ func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"letters": list, "next": log.cursor(), "total": ends.total(), "version": version, "reasons": u.counts.reasons, "counted": u.counts.counted})
 }
 
-// page is the next letters of a reason; "": of all.
+// page returns the next letters of a reason; "": of all.
 func (l *letterLog) page(ctx context.Context, reason string) ([]shownLetter, error) {
 	list := []shownLetter{}
 	var check letters.Checker
@@ -92,7 +92,7 @@ func (l *letterLog) page(ctx context.Context, reason string) ([]shownLetter, err
 	return list, nil
 }
 
-// count counts the reasons of the newest letters, once for each version of the log.
+// count counts the newest letters by reason, once for each version of the log.
 func (u *UI) count(ctx context.Context, ends letterEnds) error {
 	u.counts.mu.Lock()
 	defer u.counts.mu.Unlock()
@@ -115,7 +115,7 @@ func (u *UI) count(ctx context.Context, ends letterEnds) error {
 	return nil
 }
 
-// shown is a value as people can read it.
+// shown returns a value as readable text.
 func shown(v []byte) (text string, isHex, cut bool) {
 	cut = len(v) > shownValue
 	v = v[:min(len(v), shownValue)]
@@ -125,8 +125,8 @@ func shown(v []byte) (text string, isHex, cut bool) {
 	return hex.Dump(v), true, cut
 }
 
-// replay writes one letter to its topic again, with its channel as key; or all usable ones of a
-// reason, as they were at a version that the caller has seen.
+// replay writes one letter to its topic again, with its channel as the key, or all usable letters
+// of a reason up to a version that the caller has seen.
 func (u *UI) replay(w http.ResponseWriter, r *http.Request) {
 	var want struct {
 		Partition int32   `json:"partition"`

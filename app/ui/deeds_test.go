@@ -17,8 +17,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// TestDeadLettersInPages: sixty letters of two reasons are read in pages; all of one reason are
-// written again, after a question.
+// TestDeadLettersInPages reads sixty letters of two reasons in pages, and replays all letters of
+// one reason after a confirmation.
 func TestDeadLettersInPages(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.stack.Broker), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
@@ -68,7 +68,7 @@ func TestDeadLettersInPages(t *testing.T) {
 	b.unread(annLaptop, "general", 30)
 }
 
-// TestChartsHaveAxes: a time range, values by hovering and by key.
+// TestChartsHaveAxes: charts have a time range, and show values by hovering and by key.
 func TestChartsHaveAxes(t *testing.T) {
 	_, b := town(t, dev.Config{})
 	b.turnToOperators()
@@ -91,7 +91,8 @@ func TestChartsHaveAxes(t *testing.T) {
 	b.until("a key tells it to those who do not see it", `/^\d\d:\d\d: [\d.,]+$/.test(document.getElementById('status').innerText)`)
 }
 
-// TestVerifyAndSnapshotFromThePage: each asks first, shows how it goes, and has its command.
+// TestVerifyAndSnapshotFromThePage: each asks for confirmation, shows its progress, and shows its
+// command.
 func TestVerifyAndSnapshotFromThePage(t *testing.T) {
 	s, b := town(t, dev.Config{SnapshotEvery: time.Hour})
 	b.turnToOperators()
@@ -99,7 +100,7 @@ func TestVerifyAndSnapshotFromThePage(t *testing.T) {
 	b.click(fmt.Sprintf(`[data-verify="%d"]`, n))
 	b.until("it asks, with the command", fmt.Sprintf(`document.querySelector('dialog[open] .primary') && document.querySelector('dialog pre').innerText.includes('tidemark verify --node %s ') && document.querySelector('dialog pre').innerText.endsWith('--partition %d')`, s.url, n))
 	b.shot("verify")
-	eval[bool](b, `(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`) // a tab in the background may not write there
+	eval[bool](b, `(navigator.clipboard.writeText = async (text) => { window.copied = text; }, true)`) // a background tab may not write to the clipboard
 	b.click(`dialog .copy`)
 	b.until("the command is copied", `window.copied === document.querySelector('dialog pre').innerText && document.getElementById('status').innerText === 'Copied'`)
 	b.click(`dialog .primary`)
@@ -112,7 +113,7 @@ func TestVerifyAndSnapshotFromThePage(t *testing.T) {
 	b.click(`[data-deed=snapshots]`)
 	b.until("it asks", `document.querySelector('dialog[open] h2').innerText === 'Take snapshots now?' && !document.querySelector('dialog .evidence')`)
 	b.click(`dialog .primary`)
-	b.until("all had their turn", `document.querySelector('dialog .done')?.innerText === 'All partitions had their turn.' && document.querySelectorAll('dialog .evidence li').length === 4`)
+	b.until("all are done", `document.querySelector('dialog .done')?.innerText === 'All partitions are done.' && document.querySelectorAll('dialog .evidence li').length === 4`)
 	b.until("one was taken", fmt.Sprintf(`[...document.querySelectorAll('dialog .evidence li')].some((li) => li.innerText.replace(/\s+/g, ' ').startsWith('partition %d taken,'))`, n))
 	b.shot("snapshots-taken")
 	for body, want := range map[string]string{
@@ -124,8 +125,8 @@ func TestVerifyAndSnapshotFromThePage(t *testing.T) {
 	}
 }
 
-// TestDeedsNeedTheScopeAdmin: with keys neither a reader nor a user verifies, takes snapshots or
-// writes dead letters.
+// TestDeedsNeedTheScopeAdmin: on a node with keys, neither a reader nor a user may verify, take
+// snapshots or replay dead letters.
 func TestDeedsNeedTheScopeAdmin(t *testing.T) {
 	s := newSite(t, dev.Config{Verifier: authtest.Verifier(t), SnapshotEvery: time.Hour})
 	for token, want := range map[string]int{

@@ -1,25 +1,26 @@
-// Package ui is a node's web page: people side by side with their channels, and a view for
+// Package ui is a node's web page: users side by side with their channels, and a view for
 // operators.
 //
-// What lives here: the page itself (static, plain modules without a build step, embedded), and what
-// it needs beside the gateway and the queries, which other programs have too. That is the message
-// text, which Tidemark does not keep: a chat product has a message store, and feed.go and
-// timeline.go are a small one, read from chat.messages. And it is the numbers of this node
-// (operators.go) and its dead letters (deadletters.go).
+// The package has the page itself (static, plain modules without a build step, embedded), and the
+// data that the page needs beside the gateway and the queries. It has the message texts, which
+// Tidemark does not keep: a chat product has a message store, and feed.go and timeline.go are a
+// small one, read from chat.messages. It also has the numbers of this node (operators.go) and its
+// dead letters (deadletters.go).
 //
-// Everything under /ui/api is for people on this machine or, where the node has keys, with a token
-// of scope service (guard.go): the page asks for one, and brings it to queries and sockets too.
+// Everything under /ui/api is for users of this machine or, if the node has keys, for holders of a
+// token of scope service (guard.go): the page prompts for one, and sends it with queries and
+// sockets too.
 //
 //	handler.go      the page and its paths
 //	guard.go        who may see it
 //	feed.go         reads chat.messages
 //	timeline.go     the messages that the page remembers
-//	search.go       what of them a search fits
+//	search.go       searches them
 //	operators.go    the numbers of this node
-//	series.go       some of them over the last hour
+//	series.go       samples of them over the last hour
 //	letterlog.go    reads the dead letters, newest first
-//	deadletters.go  its dead letters, by reason and page
-//	replay.go       writes them again
+//	deadletters.go  lists them, by reason and page
+//	replay.go       writes them to their topics again
 //	verify.go       compares a store with the topics
-//	reply.go        answers and refusals as JSON
+//	reply.go        answers and errors as JSON
 package ui

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// feedTail is how many records of each partition are read when the page starts. In a small log that
-// is all of it.
+// feedTail is how many records of each partition the page reads when it starts. In a small log
+// these are all records.
 const feedTail = 20_000
 
 // feed follows chat.messages.
@@ -25,8 +25,8 @@ type feed struct{ *timeline }
 
 func newFeed() *feed { return &feed{newTimeline()} }
 
-// Run follows chat.messages until ctx is done. A topic that cannot be read is tried again: the page
-// shows numbers without texts meanwhile, and no part of the node ends for it.
+// Run follows chat.messages until ctx is done. If the topic cannot be read, Run retries; the page
+// then shows numbers without texts, and the rest of the node is not affected.
 func (u *UI) Run(ctx context.Context) error {
 	sampling := make(chan struct{})
 	guard.Go("the samples of the page's charts", guard.Log(u.cfg.Logger, "the page's charts have no more samples"), func() {
@@ -48,7 +48,7 @@ func (u *UI) Run(ctx context.Context) error {
 	}
 }
 
-// follow reads from near the end on.
+// follow reads the topic from near its end.
 func (u *UI) follow(ctx context.Context) error {
 	topic := u.cfg.Topics.Inputs[events.Messages]
 	options := append(u.cfg.Kafka.ClientOptions(), kgo.DisableClientMetrics(), kgo.FetchMaxWait(250*time.Millisecond))
@@ -92,7 +92,7 @@ func (u *UI) follow(ctx context.Context) error {
 // tail is the end of a partition's log: offsets from, inclusive, to to, exclusive.
 type tail struct{ from, to int64 }
 
-// tails are the last n records of a topic's partitions, or as many as there are.
+// tails returns the last n records of a topic's partitions, or fewer if the log has fewer.
 func tails(ctx context.Context, adm *kadm.Client, topic string, n int64) (map[int32]tail, error) {
 	starts, err := adm.ListStartOffsets(ctx, topic)
 	if err != nil {
@@ -134,9 +134,9 @@ func (u *UI) history(w http.ResponseWriter, r *http.Request) {
 }
 
 const (
-	// changesPause joins what changes in a burst.
+	// changesPause joins the changes of a burst.
 	changesPause = 50 * time.Millisecond
-	// changesQuiet is how often a stream without changes says that it is there.
+	// changesQuiet is the interval of keep-alives of a stream without changes.
 	changesQuiet = 15 * time.Second
 	changesWrite = 10 * time.Second
 )
@@ -146,7 +146,7 @@ func (u *UI) changes(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	c := http.NewResponseController(w)
 	send := func(text string) bool {
-		_ = c.SetWriteDeadline(time.Now().Add(changesWrite)) // without deadlines the server's own hold
+		_ = c.SetWriteDeadline(time.Now().Add(changesWrite)) // each write has its own deadline instead of the server's
 		_, err := w.Write([]byte(text))
 		return err == nil && c.Flush() == nil
 	}

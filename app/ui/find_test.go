@@ -18,7 +18,7 @@ func (b *browser) slash() {
 	eval[bool](b, `document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true, cancelable: true })) || true`)
 }
 
-// find types into the search and opens the first thing that is found.
+// find types into the search and opens the first result.
 func (b *browser) find(text, first string) {
 	b.t.Helper()
 	b.slash()
@@ -28,15 +28,15 @@ func (b *browser) find(text, first string) {
 	b.do(chromedp.KeyEvent(kb.Enter))
 }
 
-// heading waits for the dialog that has it.
+// heading waits for the dialog with this heading.
 func (b *browser) heading(want string) {
 	b.t.Helper()
 	b.until("the dialog "+want, fmt.Sprintf(`document.querySelector('dialog[open] h2')?.innerText === %q`, want))
 }
 
-// TestSearchFindsWhatTheNodeKnows: a user whom the page's list of people does not offer, a channel,
-// and a message, with the token that the page has. What opens from a dialog lies over it, and Back
-// leads through all of them.
+// TestSearchFindsWhatTheNodeKnows finds a user whom the page's list of people does not offer, a
+// channel, and a message, with the token of the page. A dialog that opens from another dialog lies
+// over it, and Back closes them one by one.
 func TestSearchFindsWhatTheNodeKnows(t *testing.T) {
 	s := newSite(t, dev.Config{Verifier: authtest.Verifier(t)})
 	s.token = authtest.Service(t)
@@ -82,18 +82,18 @@ func TestSearchFindsWhatTheNodeKnows(t *testing.T) {
 	b.until("who has read how far", `[...document.querySelectorAll('dialog .evidence li')].some((li) => li.innerText.includes('Ann') && li.innerText.includes('#1'))`)
 	b.do(chromedp.KeyEvent(kb.Escape))
 
-	// The node knows more than the page remembers: a message by its channel and id.
+	// The node has messages that the page does not remember: find one by its channel and id.
 	b.find("crowd c1", "welcome all")
 	b.heading("Who has it")
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.slash()
 	b.do(chromedp.SendKeys(chromedp.CSS(".find"), "nobody-at-all", chromedp.NodeVisible))
-	b.until("nothing is found, and what to do", `document.querySelector('dialog [role=status]').innerText.includes('Nobody and nothing is called nobody-at-all')`)
+	b.until("nothing is found, and what to do", `document.querySelector('dialog [role=status]').innerText.includes('No user, channel or message is called nobody-at-all')`)
 	b.do(chromedp.KeyEvent(kb.Enter))
 	b.until("no channel has it", `document.querySelector('dialog [role=status]').innerText === 'No channel of the people on this page has a message nobody-at-all.'`)
 	b.do(chromedp.KeyEvent(kb.Escape))
 
-	// The page remembers the newest 300 messages of a channel, the node knows those before them.
+	// The page remembers the newest 300 messages of a channel; the node has earlier ones.
 	long := []string{posted("random", "very-first", "bob", "where it began")}
 	for i := range 300 {
 		long = append(long, posted("random", fmt.Sprintf("later-%03d", i), "bob", "and on it goes"))
@@ -117,14 +117,14 @@ func TestSearchFindsWhatTheNodeKnows(t *testing.T) {
 	b.unread(device("guest-58", "laptop"), "crowd", 1)
 }
 
-// TestBackReturnsToTheChannelBefore: a channel that opens beside its list is a step of the history,
-// and the other view is another one.
+// TestBackReturnsToTheChannelBefore: a channel that opens beside its list adds an entry to the
+// history, and the other view adds another one.
 func TestBackReturnsToTheChannelBefore(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(joined("third", "ann", "bob"))
 	b.unread(annLaptop, "third", 0)
 	b.openChannel(annLaptop, "general")
-	at := eval[int](b, `history.state.layers`) // the page itself had opened one that may have been this one
+	at := eval[int](b, `history.state.layers`) // the page may already have added this entry when it opened
 	b.openChannel(annLaptop, "third")
 	b.until("one step", fmt.Sprintf(`history.state.layers === %d`, at+1))
 	b.click(`.tab[href="#operators"]`)
@@ -140,7 +140,7 @@ func TestBackReturnsToTheChannelBefore(t *testing.T) {
 	b.until("the step is gone", fmt.Sprintf(`history.state.layers === %d && !location.hash`, at))
 }
 
-// TestTheStripOfHelpStaysClosed once somebody has closed it.
+// TestTheStripOfHelpStaysClosed after a user has closed it.
 func TestTheStripOfHelpStaysClosed(t *testing.T) {
 	_, b := town(t, dev.Config{})
 	b.until("it says what one looks at", `document.querySelector('.strip')?.innerText.includes('Click a channel to read it. Click a number to see why.')`)

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 )
 
-// guard lets in who may see everything, since /ui/api tells everybody's messages, and for as long
-// as the token is valid.
+// guard admits callers who may see everything, since /ui/api serves the messages of all users. A
+// stream ends when its token becomes invalid.
 func (u *UI) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, no := auth.Operator(u.cfg.Verifier, r, auth.ScopeRead|auth.ScopeAdmin)
@@ -34,7 +34,7 @@ func (u *UI) guard(next http.Handler) http.Handler {
 	})
 }
 
-// audited notes what is pressed, and who is refused. Looking is not noted.
+// audited logs changes and refused callers. Reads are not logged.
 func (u *UI) audited(mux *http.ServeMux, next http.Handler) http.Handler {
 	kind := func(r *http.Request) audit.Kind {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {

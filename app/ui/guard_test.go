@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// apiPaths are all that tell or do something.
+// apiPaths has every path that returns data or changes something.
 var apiPaths = []struct{ method, path string }{
 	{http.MethodGet, "/ui/api/about"},
 	{http.MethodGet, "/ui/api/people"},
@@ -23,8 +23,8 @@ var apiPaths = []struct{ method, path string }{
 	{http.MethodGet, "/ui/api/what-is-not-there"},
 }
 
-// TestWithKeysATokenOfAServiceIsNeeded: of everything under /ui/api, and of nothing that is only
-// the program of the page.
+// TestWithKeysATokenOfAServiceIsNeeded for everything under /ui/api, but not for the files of the
+// page.
 func TestWithKeysATokenOfAServiceIsNeeded(t *testing.T) {
 	u, _ := page(t)
 	u.cfg.Verifier = authtest.Verifier(t)
@@ -55,7 +55,7 @@ func TestWithKeysATokenOfAServiceIsNeeded(t *testing.T) {
 	}
 }
 
-// TestAStreamEndsWithItsToken: what was let in once is not let in for ever.
+// TestAStreamEndsWithItsToken: a stream does not outlive the token that opened it.
 func TestAStreamEndsWithItsToken(t *testing.T) {
 	u, _ := page(t)
 	u.cfg.Verifier = authtest.Verifier(t)
@@ -76,8 +76,8 @@ func TestAStreamEndsWithItsToken(t *testing.T) {
 	}
 }
 
-// TestWithoutKeysNoNameWillDo: a name that another site made point at this machine (DNS rebinding)
-// is told nothing.
+// TestWithoutKeysNoNameWillDo: a host name that another site points at this machine (DNS rebinding)
+// gets no data.
 func TestWithoutKeysNoNameWillDo(t *testing.T) {
 	u, _ := page(t)
 	server := httptest.NewServer(u)

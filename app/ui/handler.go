@@ -31,29 +31,30 @@ var static embed.FS
 // Config configures the page. Kafka, Node and Logger must be set.
 type Config struct {
 	Kafka  config.Kafka
-	Topics processor.Topics // none of the names empty
+	Topics processor.Topics // every name is set
 	Node   Node
-	// Ready reports as /readyz does.
+	// Ready returns the state that /readyz reports.
 	Ready func() (bool, []string)
-	// Metrics are the node's own.
+	// Metrics gathers the node's own metrics.
 	Metrics prometheus.Gatherer
-	// Verifier verifies the tokens of calls under /ui/api; nil: there are no keys.
+	// Verifier verifies the tokens of calls under /ui/api; nil: the node has no keys.
 	Verifier *auth.Verifier
-	// Audit is the log of pressed buttons and refused callers; nil: there is none.
+	// Audit logs changes and refused callers; nil: they are not logged.
 	Audit *audit.Log
-	// Cluster asks all nodes of the group; nil: the page has no view of them.
+	// Cluster describes all nodes of the group; nil: the page has no view of them.
 	Cluster func(context.Context) cluster.Overview
 	// Snapshots lists the newest snapshot of each partition; nil: the node keeps none.
 	Snapshots func(context.Context) ([]Snapshot, error)
-	// Admin serves the calls of package admin, of which the page has that for snapshots; nil: it does
-	// not offer it.
+	// Admin serves the calls of package admin; the page uses the one for snapshots. nil: the page
+	// does not offer it.
 	Admin http.Handler
-	// Verify rebuilds a partition beside its store and compares; nil: the page does not offer it.
+	// Verify rebuilds a partition beside its store and compares both; nil: the page does not offer
+	// it.
 	Verify func(ctx context.Context, partition int32, progress func(share float64)) (*rebuild.Result, error)
-	// Demo is the demo that talks on this stack; nil: there is none.
+	// Demo is the demo that writes to this stack; nil: there is none.
 	Demo  Demo
 	About About
-	// Stopping is done when the node begins to stop: streams end then.
+	// Stopping is done when the node begins to stop; then streams end.
 	Stopping context.Context //nolint:containedctx // it is a signal, as in query.Config
 	Logger   *slog.Logger
 }
@@ -66,9 +67,9 @@ type About struct {
 	URL     string `json:"url"`
 	Broker  string `json:"broker"`
 	Redis   string `json:"redis"` // without a password
-	Dev     bool   `json:"dev"`   // it is `tidemark dev`: everything may be tried out
-	// Snapshots is where they are, as --snapshots takes it, and DataDir is where the stores are:
-	// for commands that people copy.
+	Dev     bool   `json:"dev"`   // it is `tidemark dev`, so everything may be tried
+	// Snapshots is the URL of the snapshots, as --snapshots takes it, and DataDir the directory of
+	// the stores, for the commands that users copy.
 	Snapshots string `json:"snapshots"`
 	DataDir   string `json:"data_dir"`
 }
@@ -82,10 +83,10 @@ type Demo interface {
 // DemoState is the setting of the demo.
 type DemoState struct {
 	Paused bool     `json:"paused"`
-	Away   []string `json:"away"` // who do nothing by themselves
+	Away   []string `json:"away"` // users who do nothing by themselves
 }
 
-// UI is a page that was made. Its Run must run for the timeline to move.
+// UI is the page. Its timeline moves only while Run runs.
 type UI struct {
 	cfg    Config
 	feed   *feed
@@ -136,15 +137,15 @@ func New(c Config) (*UI, error) {
 	api.HandleFunc("POST /ui/api/deadletters/replay", u.replay)
 	api.HandleFunc("POST /ui/api/verify", u.verify)
 	api.HandleFunc("POST /ui/api/demo", u.demo)
-	if c.Admin != nil { // it has a guard and an audit of its own
+	if c.Admin != nil { // it has its own guard and audit
 		u.mux.Handle("POST /ui/api/admin/snapshots", http.StripPrefix("/ui/api", c.Admin))
 	}
-	// A page of another site must not be able to press these buttons.
+	// A page of another site must not be able to send these requests.
 	u.mux.Handle("/ui/api/", u.audited(api, http.NewCrossOriginProtection().Handler(noStore(u.guard(api)))))
 	return u, nil
 }
 
-// load takes the files of a directory in, with names under /ui.
+// load adds the files of a directory, with names under /ui.
 func (u *UI) load(prefix string, from fs.FS, dir string) error {
 	return fs.WalkDir(from, dir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -152,7 +153,7 @@ func (u *UI) load(prefix string, from fs.FS, dir string) error {
 		}
 		kind, ok := kinds[path.Ext(name)]
 		if !ok {
-			return nil // types for compilers
+			return nil // it has types for compilers
 		}
 		body, err := fs.ReadFile(from, name)
 		if err != nil {
@@ -169,8 +170,8 @@ var kinds = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// policy lets the page use what this address serves, and nothing else: no inline script or style,
-// no frame, no form, and no text that becomes code.
+// policy allows only what this address serves: no inline script or style, no frame, no form, and no
+// evaluation of text as code.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -195,8 +196,8 @@ func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
 	u.send(w, r, r.URL.Path)
 }
 
-// send answers with an embedded file. It is asked for anew each time, and answered in one line if
-// it is the same.
+// send answers with an embedded file. Browsers revalidate it each time, and get a 304 if it is the
+// same.
 func (u *UI) send(w http.ResponseWriter, r *http.Request, name string) {
 	f, ok := u.files[name]
 	if !ok {
@@ -211,14 +212,14 @@ func (u *UI) send(w http.ResponseWriter, r *http.Request, name string) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	_, _ = w.Write(f.body) // the client may be gone; there is nobody else to tell
+	_, _ = w.Write(f.body) // the client may be gone, and nobody else can receive the error
 }
 
 func (u *UI) about(w http.ResponseWriter, _ *http.Request) {
 	answer := struct {
 		About
 		Demo     *DemoState `json:"demo"`     // null: there is none
-		Unfolded []string   `json:"unfolded"` // what the node would refuse: the page offers none of it
+		Unfolded []string   `json:"unfolded"` // the kinds and fields that the node refuses, which the page does not offer
 		Deeds    deeds      `json:"deeds"`
 	}{About: u.cfg.About, Unfolded: events.Unfolded(), Deeds: deeds{u.cfg.Admin != nil && u.cfg.Snapshots != nil, u.cfg.Verify != nil}}
 	if u.cfg.Demo != nil {

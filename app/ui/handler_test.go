@@ -52,8 +52,8 @@ func ask(u *UI, method, path, body string, headers ...string) *httptest.Response
 	return w
 }
 
-// TestNothingFromElsewhere: no file of the page names another address, and none has script or style
-// in its HTML.
+// TestNothingFromElsewhere: no file of the page names another address, and no HTML has inline
+// script or style.
 func TestNothingFromElsewhere(t *testing.T) {
 	address := regexp.MustCompile(`(?:https?|wss?):\/\/[^\s'"` + "`" + `)]+`)
 	allowed := []string{"http://www.w3.org/2000/svg", "http://127.0.0.1:8080"}
@@ -79,7 +79,7 @@ func TestNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestEveryFileThatIsNamedIsThere: imports, style sheets and pictures.
+// TestEveryFileThatIsNamedIsThere checks imports, style sheets and pictures.
 func TestEveryFileThatIsNamedIsThere(t *testing.T) {
 	u, _ := page(t)
 	named := regexp.MustCompile(`["'](/ui/[a-z/.]+\.(?:js|css|svg))["']`)

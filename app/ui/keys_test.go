@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// TestWithKeysThePageAsksForAToken, and uses it for queries, sockets and streams alike.
+// TestWithKeysThePageAsksForAToken, and sends it with queries, sockets and streams alike.
 func TestWithKeysThePageAsksForAToken(t *testing.T) {
 	s := newSite(t, dev.Config{Verifier: authtest.Verifier(t)})
 	s.token = authtest.Service(t)

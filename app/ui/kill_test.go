@@ -25,10 +25,11 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// nodeEnv has, in a process that is a node of a test, what the node is.
+// nodeEnv is the environment variable with the configuration of a node that runs in a process of
+// its own.
 const nodeEnv = "TIDEMARK_UI_TEST_NODE"
 
-// nodeConfig is what a node of a process of its own is told.
+// nodeConfig configures such a node.
 type nodeConfig struct {
 	Brokers []string
 	Redis   string
@@ -36,13 +37,13 @@ type nodeConfig struct {
 	Listen  string
 	// Instance is the node's --instance-id; "": the-node.
 	Instance string
-	// Gateway is a node that folds nothing, and Nodes are those that it is told of (--nodes).
+	// Gateway makes a node without a fold; Nodes are the values of its --nodes.
 	Gateway bool
 	Nodes   []string
 }
 
-// runNode is the whole of such a process. It ends by being killed, or when the test that started it
-// is gone.
+// runNode is the main function of such a process. The process ends when it is killed, or when the
+// test that started it has ended.
 func runNode(text string) int {
 	fail := func(err error) int {
 		fmt.Println("failed:", err)
@@ -54,7 +55,7 @@ func runNode(text string) int {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin) // until the test's end of it is closed, however that ended
+		_, _ = io.Copy(io.Discard, os.Stdin) // until the test's side is closed, for whatever reason
 		cancel()
 	}()
 	ln, err := net.Listen("tcp", c.Listen)
@@ -87,7 +88,7 @@ type process struct {
 	cmd *exec.Cmd
 }
 
-// startNode starts one and returns its address.
+// startNode starts a node and returns its address.
 func startNode(t *testing.T, c nodeConfig) (*process, string) {
 	t.Helper()
 	text, err := json.Marshal(c)
@@ -121,18 +122,18 @@ func startNode(t *testing.T, c nodeConfig) (*process, string) {
 	return p, addr
 }
 
-// kill is kill -9. Again it does nothing.
+// kill sends SIGKILL. Further calls do nothing.
 func (p *process) kill() {
 	if p.cmd.ProcessState != nil {
 		return
 	}
 	_ = p.cmd.Process.Kill() // it may have ended
-	_ = p.cmd.Wait()         // says how it ended, which is known
+	_ = p.cmd.Wait()         // the error only says that it was killed
 }
 
-// TestTheNodeIsKilledUnderThePage: kill -9 in the middle of a conversation, and a new process at
-// the same address. The page says that it is not connected, keeps what it knew, comes back by
-// itself, and nothing is lost or counted twice.
+// TestTheNodeIsKilledUnderThePage kills the node in the middle of a conversation and starts a new
+// process at the same address. The page says that it is not connected, keeps its numbers,
+// reconnects by itself, and loses or double-counts nothing.
 func TestTheNodeIsKilledUnderThePage(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -157,7 +158,7 @@ func TestTheNodeIsKilledUnderThePage(t *testing.T) {
 
 		p.kill()
 		b.until("each device says that it is not connected", `document.querySelectorAll('.device.connecting .state').length === 3`)
-		b.unread(annPhone, "general", 2+3*i) // what was known stays
+		b.unread(annPhone, "general", 2+3*i) // the old numbers stay
 		p, _ = startNode(t, c)
 		b.until("all are back", `document.querySelectorAll('.device.online').length === 3`)
 		b.unread(annPhone, "general", 2+3*i)

@@ -28,7 +28,7 @@ const (
 // letterEnds is where the log of dead letters starts and ends, by partition.
 type letterEnds map[int32]tail
 
-// total is how many letters there are.
+// total returns the number of letters.
 func (e letterEnds) total() (n int64) {
 	for _, t := range e {
 		n += t.to - t.from
@@ -46,7 +46,7 @@ func (e letterEnds) version() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// letterEnds asks the brokers.
+// letterEnds reads the ends of the log from the brokers.
 func (u *UI) letterEnds(ctx context.Context) (letterEnds, error) {
 	cl, err := kgo.NewClient(u.letterOptions()...)
 	if err != nil {
@@ -60,14 +60,14 @@ func (u *UI) letterOptions() []kgo.Opt {
 	return append(u.cfg.Kafka.ClientOptions(), kgo.DisableClientMetrics(), kgo.FetchMaxWait(100*time.Millisecond))
 }
 
-// letterLog reads the dead letters backwards: those that were written last come first. Within a
-// partition they come in the order of the log.
+// letterLog reads the dead letters backwards, newest first. Within a partition this is the reverse
+// order of the log.
 type letterLog struct {
 	u        *UI
 	ends     letterEnds
-	at       map[int32]int64            // by partition: all from here on were given
-	buffered map[int32][]letters.Letter // read and not given yet, oldest first
-	low      map[int32]int64            // by partition: all from here on were read
+	at       map[int32]int64            // by partition: all letters from here on were returned
+	buffered map[int32][]letters.Letter // read and not returned yet, oldest first
+	low      map[int32]int64            // by partition: all letters from here on were read
 	read     int                        // bytes of values so far
 }
 
@@ -94,7 +94,7 @@ func (u *UI) newLetterLog(ends letterEnds, cursor string) (*letterLog, error) {
 	return l, nil
 }
 
-// cursor is where the next letter is read; "": there is none.
+// cursor returns the place of the next letter; "": there is none.
 func (l *letterLog) cursor() string {
 	var parts []string
 	left := false
@@ -108,7 +108,7 @@ func (l *letterLog) cursor() string {
 	return strings.Join(parts, ",")
 }
 
-// next returns the newest letter that it has not given yet; nil: there are none left.
+// next returns the newest letter that was not returned yet; nil: none is left.
 func (l *letterLog) next(ctx context.Context) (*letters.Letter, error) {
 	if err := l.fill(ctx); err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func (l *letterLog) next(ctx context.Context) (*letters.Letter, error) {
 	return newest, nil
 }
 
-// newest yields the next letters of a reason; "": of all. It looks at so many letters and bytes at
-// most, and may therefore end although there are more. An error is the last that it yields.
+// newest yields the next letters of a reason; "": of all. It stops after a bounded number of
+// letters and bytes, even if there are more. It yields an error last.
 func (l *letterLog) newest(ctx context.Context, reason string) iter.Seq2[*letters.Letter, error] {
 	return func(yield func(*letters.Letter, error) bool) {
 		for n := 0; n < scanned && l.read < lettersBytes; n++ {

@@ -18,8 +18,9 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// lettersOf is a page beside a broker with n dead letters in 3 partitions, written a second apart,
-// by turns of two reasons. Those of the reason wrong_partition would be taken now.
+// lettersOf returns a page beside a broker with n dead letters in 3 partitions. They are a second
+// apart and alternate between two reasons. This build would accept those of the reason
+// wrong_partition.
 func lettersOf(t *testing.T, n int) (*UI, *kgo.Client) {
 	t.Helper()
 	u, _ := page(t)
@@ -74,8 +75,8 @@ func listed(t *testing.T, u *UI, reason, at string) letterAnswer {
 	return a
 }
 
-// All pages together have each letter once, the newest first, over all partitions; and so have those
-// of one reason.
+// Together, all pages have each letter once, newest first, over all partitions. The same holds for
+// the pages of one reason.
 func TestPagesOfDeadLetters(t *testing.T) {
 	const n = 170
 	u, _ := lettersOf(t, n)
@@ -113,8 +114,8 @@ func TestPagesOfDeadLetters(t *testing.T) {
 	}
 }
 
-// All letters of a reason are written again, the oldest first, and one that would be refused again
-// is left out; a caller who has not seen the newest letters writes none.
+// All letters of a reason are written again, oldest first, except one that would be refused again.
+// A caller who has not seen the newest letters writes none.
 func TestReplayOfAReason(t *testing.T) {
 	u, cl := lettersOf(t, 40)
 	post := func(body string) (int, string) {

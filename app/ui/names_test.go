@@ -16,8 +16,8 @@ const (
 	familyName = "👩‍👩‍👧"
 )
 
-// TestNamesOfAllKinds: whatever people and channels are called, names take no room from what stands
-// beside them, what stands for a name is a whole character, and a name can be called.
+// TestNamesOfAllKinds: whatever the names of users and channels are, they leave room for the
+// elements beside them, their initial is a whole character, and they can be mentioned.
 func TestNamesOfAllKinds(t *testing.T) {
 	s := newSite(t, dev.Config{})
 	wide := "a-channel-with-an-unreasonably-long-name-that-somebody-made-for-a-project-in-2019"
@@ -50,8 +50,8 @@ func TestNamesOfAllKinds(t *testing.T) {
 	b.until("who is called has a mention", fmt.Sprintf(`document.querySelector('%s .row .at')`, device(hebrewName, "laptop")))
 }
 
-// TestAThreadOpensWhereReadingHadStopped: at its line, or at its end, and there it stays with what
-// comes.
+// TestAThreadOpensWhereReadingHadStopped: a thread opens at its unread line, or at its end, and
+// stays there when replies arrive.
 func TestAThreadOpensWhereReadingHadStopped(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(posted("general", "root", "ann", "a question"))

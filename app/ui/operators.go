@@ -33,7 +33,7 @@ type Snapshot struct {
 	Position  [events.NumInputs]int64 `json:"position"`
 	Digest    string                  `json:"digest"`
 	Bytes     int64                   `json:"bytes"`
-	Count     int                     `json:"count"` // of the snapshots that the partition has
+	Count     int                     `json:"count"` // the number of snapshots of the partition
 }
 
 // partition describes one partition.
@@ -63,8 +63,8 @@ type histogram struct {
 // ownerTimeout bounds how long an overview waits for the group's metadata.
 const ownerTimeout = time.Second
 
-// operators answers with everything at once, as of now. Rates are the page's: it asks again and
-// again.
+// operators answers with everything as of now. The page requests it repeatedly and computes the
+// rates.
 func (u *UI) operators(w http.ResponseWriter, r *http.Request) {
 	families, err := u.cfg.Metrics.Gather()
 	if err != nil {
@@ -128,11 +128,11 @@ func (u *UI) partitions(ctx context.Context) []partition {
 	return list
 }
 
-// addDigest asks the store of a live partition.
+// addDigest adds the digest from the store of a live partition.
 func (u *UI) addDigest(p *partition) {
 	live, err := u.cfg.Node.Live(p.Partition)
 	if err != nil {
-		return // it says itself why it is not live
+		return // the state already explains why it is not live
 	}
 	live.RLock()
 	defer live.RUnlock()
@@ -140,8 +140,8 @@ func (u *UI) addDigest(p *partition) {
 	p.Digest, p.Stored = hex.EncodeToString(digest[:]), stored[:]
 }
 
-// digestMetrics sums counters and gauges of Tidemark's own over their labels, under their name and,
-// where they have labels, under name{value,…} too; histograms are by the values of their labels.
+// digestMetrics sums Tidemark's counters and gauges over their labels, under their names, and also
+// by label value under name{value,…}. Histograms are kept by label value.
 func digestMetrics(families []*dto.MetricFamily) (map[string]float64, map[string]map[string]histogram) {
 	values, histograms := map[string]float64{}, map[string]map[string]histogram{}
 	for _, f := range families {
@@ -172,7 +172,7 @@ func digestMetrics(families []*dto.MetricFamily) (map[string]float64, map[string
 				v = m.GetGauge().GetValue()
 			}
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				continue // JSON has none
+				continue // JSON cannot hold it
 			}
 			values[name] += v
 			if key != "" && v != 0 {

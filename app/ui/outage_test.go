@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// allShow waits until all three devices say what is wrong, online or connecting, and somebody who
-// does not see the page is told; and judges whether that can be read, light and dark.
+// allShow waits until all three devices, online or connecting, show what is wrong, and until screen
+// readers announce it. It checks the contrast, light and dark.
 func (b *browser) allShow(what, state, why string) {
 	b.t.Helper()
 	b.until(what, fmt.Sprintf(`[...document.querySelectorAll('.device.%s .away-why')].filter((e) => e.textContent.includes(%q)).length === 3`, state, why))
@@ -28,9 +28,9 @@ func (b *browser) allShow(what, state, why string) {
 	}
 }
 
-// TestThePageSaysWhyItIsNotConnected: a partition has stopped, which devices that are connected
-// hear of from the page alone, and so that no inbox can be read; then the node is away. That they
-// come back is what TestTheNodeIsRestartedUnderThePage sees.
+// TestThePageSaysWhyItIsNotConnected: first a partition has stopped, which connected devices learn
+// from the page alone; then no inbox can be read; then the node is away.
+// TestTheNodeIsRestartedUnderThePage checks that devices reconnect.
 func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 	s, b := town(t, dev.Config{DataDir: t.TempDir()})
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.stack.Broker), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.DisableClientMetrics())
@@ -51,7 +51,7 @@ func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 		res.Body.Close()
 		stopped = res.StatusCode == http.StatusServiceUnavailable
 	}
-	b.allShow("each device, connected still, says that numbers may be old", "online", "may be those of before")
+	b.allShow("each device, connected still, says that numbers may be old", "online", "may be old")
 	b.until("and what the node says of it", `document.querySelector('.away-says').textContent.includes('needs version 99')`)
 	eval[bool](b, `window.tidemark.devices.forEach((d) => { d.client.close(); d.client.connect(); }) ?? true`)
 	b.allShow("each device says that its inbox cannot be read", "connecting", "inbox cannot be read")

@@ -24,7 +24,7 @@ var (
 	bobLaptop = device("bob", "laptop")
 )
 
-// town is a site with two channels and two people, and a page with three devices on it.
+// town is a site with two channels and two users, and a page with three devices.
 func town(t *testing.T, c dev.Config) (*site, *browser) {
 	t.Helper()
 	s := newSite(t, c)
@@ -56,7 +56,7 @@ func TestWhatOneDeviceReadsAnotherFollows(t *testing.T) {
 	b.until("and by whom", fmt.Sprintf(`document.querySelector('%s .read-by')?.dataset.names === 'Ann'`, bobLaptop))
 	b.until("the unread line stays where reading had stopped", fmt.Sprintf(`document.querySelector('%s .line + .message')?.innerText.includes('hello')`, annLaptop))
 
-	// Bob posts again: Ann's laptop is looking no more, since Bob's is in use.
+	// Bob posts again: Bob's laptop is in use, so Ann's laptop no longer reads.
 	b.postAs(bobLaptop, "one more")
 	b.unread(annLaptop, "general", 1)
 	b.click(annLaptop + " .messages")
@@ -75,7 +75,7 @@ func TestMarkUnreadStays(t *testing.T) {
 	b.unread(annLaptop, "general", 2)
 	b.unread(annPhone, "general", 2)
 	b.until("the line is above it", fmt.Sprintf(`document.querySelector('%s .line + .message')?.dataset.id === 'g2'`, annLaptop))
-	// The channel is open and in front of Ann, and a message that comes in reads nothing.
+	// The channel is open on Ann's device, but not in use, so a new message is not read.
 	s.publish(posted("general", "g4", "bob", "four"))
 	b.unread(annPhone, "general", 3)
 	b.shot("marked-unread")
@@ -93,7 +93,7 @@ func TestOfflineAndBack(t *testing.T) {
 	b.until("it is sent, and no more", fmt.Sprintf(`document.querySelector('%s .message.own .ticks.sent')`, annLaptop))
 	b.postAs(annLaptop, "later then")
 	b.until("both are on the screen", fmt.Sprintf(`document.querySelectorAll('%s .message.own').length === 2`, annLaptop))
-	b.unread(bobLaptop, "general", 0) // what is shown is old, and says so
+	b.unread(bobLaptop, "general", 0) // the page shows the old numbers and says that they are old
 	b.shot("offline")
 	b.click(bobLaptop + " .switch")
 	b.unread(bobLaptop, "general", 2)
@@ -113,7 +113,7 @@ func TestTheNodeIsRestartedUnderThePage(t *testing.T) {
 	b.unread(annPhone, "general", 1)
 	s.stop()
 	b.until("each device says that it is not connected", `document.querySelectorAll('.device.connecting .state').length === 3`)
-	b.unread(annPhone, "general", 1) // what was known stays
+	b.unread(annPhone, "general", 1) // the old numbers stay
 	b.shot("node-is-down")
 	s.start()
 	b.until("all are back", `document.querySelectorAll('.device.online').length === 3`)
@@ -151,7 +151,7 @@ func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
 	b.openChannel(bobLaptop, "general") // so that nobody looks at Ann's
 	s.publish(posted("general", "g1", "bob", "noise"))
 	b.unread(annLaptop, "general", 1)
-	b.total(annLaptop, 1) // that of random alone
+	b.total(annLaptop, 1) // the number of random alone
 	b.click(annLaptop + ` .total`)
 	b.until("the sum says what it leaves out", `document.querySelector('dialog[open] .left-out')?.innerText.includes('muted: left out')`)
 	b.shot("badge-with-a-muted-channel")
@@ -160,8 +160,8 @@ func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
 	b.until("it counts again", fmt.Sprintf(`!document.querySelector('%s .row.muted')`, annLaptop))
 }
 
-// lively is a site with something of everything to see: threads, mentions, receipts, a muted
-// channel, long names and texts.
+// lively is a site with an example of everything: threads, mentions, receipts, a muted channel,
+// long names and texts.
 func lively(t *testing.T) (*site, *browser) {
 	t.Helper()
 	s, b := town(t, dev.Config{})
@@ -179,9 +179,9 @@ func lively(t *testing.T) (*site, *browser) {
 	return s, b
 }
 
-// cutOff are the elements that stick out to the right of what they are in: the window, where
-// nothing scrolls, and the parts of a device, where a number beside a long name must not be pushed
-// out.
+// cutOff lists the elements that extend past the right edge of their container: the window, which
+// must not scroll sideways, and the parts of a device, where a long name must not push out the
+// number beside it.
 const cutOff = `(() => {
 	const beyond = (within, e) => e.getClientRects().length && e.getBoundingClientRect().right > (within?.getBoundingClientRect().right ?? innerWidth) + 1;
 	const bad = [...document.querySelectorAll('.top > *, dialog[open], dialog[open] .sheet > *, main > *')].filter((e) => beyond(undefined, e));
@@ -192,16 +192,16 @@ const cutOff = `(() => {
 	return bad.map((e) => e.ariaLabel || e.className || e.tagName).join('; ');
 })()`
 
-// unnamed are the devices of which no name can be read in full: neither in their head nor in the
-// list above them.
+// unnamed lists the devices whose name is not fully visible, neither in their head nor in the list
+// above them.
 const unnamed = `[...document.querySelectorAll('.device')].filter((d) => {
 	const whole = (e) => e?.getClientRects().length && e.scrollWidth <= e.clientWidth && (innerWidth <= 640 || e.getBoundingClientRect().right <= innerWidth); // on a phone each device fills the window when one turns to it
 	const above = [...document.querySelectorAll('.cast-tab')].filter((e) => e.getClientRects().length && e.getBoundingClientRect().right <= innerWidth).map((e) => e.ariaLabel.replace(', ', "'s "));
 	return !whole(d.querySelector('.name h2')) && !above.includes(d.ariaLabel.replace(/, .*/, ''));
 }).map((d) => d.ariaLabel).join('; ')`
 
-// TestSizesAndColours leaves pictures of both views, with dialogs, in windows of many sizes, light
-// and dark; and nothing is wider than the window.
+// TestSizesAndColours takes pictures of both views, with dialogs, in windows of many sizes, light
+// and dark; nothing may be wider than the window.
 func TestSizesAndColours(t *testing.T) {
 	s, b := lively(t)
 	fits := func(what string, width int64) {
@@ -216,7 +216,7 @@ func TestSizesAndColours(t *testing.T) {
 	for i, c := range []struct {
 		width, height int64
 		scheme        string
-		keep          bool // pictures
+		keep          bool // take pictures
 	}{
 		{360, 640, "light", false}, {390, 844, "light", true}, {390, 844, "dark", true}, {1024, 768, "light", true}, {1280, 800, "light", true},
 		{1440, 900, "light", true}, {1440, 900, "dark", true}, {1920, 1080, "dark", false},
@@ -229,7 +229,7 @@ func TestSizesAndColours(t *testing.T) {
 			}
 			fits(what, c.width)
 		}
-		// The address differs, so that the page is loaded anew.
+		// The address differs, so that the browser loads the page again.
 		b.do(chromedp.EmulateViewport(c.width, c.height), chromedp.Navigate(fmt.Sprintf("%s%s&n=%d", s.url, everyone, i)))
 		b.until("it is drawn", fmt.Sprintf(`document.querySelector('%s .row-open[data-channel=general]')`, annLaptop))
 		look("people")

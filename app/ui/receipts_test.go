@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// tick waits until a message of somebody shows what became of it: sent, delivered or read.
+// tick waits until a message shows a status to its sender: sent, delivered or read.
 func (b *browser) tick(of, text, status string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("%q is %s", text, status), fmt.Sprintf(
@@ -19,7 +19,7 @@ func (b *browser) tick(of, text, status string) {
 		of, text, status, status))
 }
 
-// names waits until a message says who has read it.
+// names waits until a message names its readers.
 func (b *browser) names(of, text, list string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("%q was read by %s", text, list), fmt.Sprintf(
@@ -27,8 +27,9 @@ func (b *browser) names(of, text, list string) {
 		of, text, list))
 }
 
-// TestTicksAndReceipts: a message goes from sent to delivered to read, the least of all who should
-// get it; "Read by" names who did, and its dialog says since when, and who has it not yet.
+// TestTicksAndReceipts: a message goes from sent to delivered to read, as the lowest status of all
+// recipients. "Read by" names the readers, and its dialog shows the times, and who does not have
+// the message yet.
 func TestTicksAndReceipts(t *testing.T) {
 	s := newSite(t, dev.Config{})
 	s.publish(joined("general", "ann", "bob", "cleo"), joined("elsewhere", "ann", "bob", "cleo"), posted("elsewhere", "e1", "cleo", "look here"))
@@ -42,13 +43,13 @@ func TestTicksAndReceipts(t *testing.T) {
 	b.openChannel(annLaptop, "general")
 	b.postAs(annLaptop, "who is coming?")
 	b.unread(bobLaptop, "general", 1)
-	b.tick(annLaptop, "who is coming?", "sent") // Bob has it, Cleo has not
+	b.tick(annLaptop, "who is coming?", "sent") // Bob has received it, Cleo has not
 	b.click(cleo + " .switch")
 	b.unread(cleo, "general", 1)
 	b.postAs(annLaptop, "at eight")
 	b.tick(annLaptop, "at eight", "delivered")
 
-	// Reading includes what came before.
+	// Reading a message also reads earlier ones.
 	b.openChannel(bobLaptop, "general")
 	b.names(annLaptop, "at eight", "Bob")
 	b.names(annLaptop, "who is coming?", "Bob")
@@ -74,8 +75,8 @@ func TestTicksAndReceipts(t *testing.T) {
 	b.shot("ticks")
 }
 
-// TestJumpToOldest: from the newest message of a long channel one click goes to the unread line,
-// wherever that is.
+// TestJumpToOldest: one click leads from the newest message of a long channel to the unread line,
+// however far away.
 func TestJumpToOldest(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	var list []string
@@ -92,11 +93,11 @@ func TestJumpToOldest(t *testing.T) {
 			annLaptop, annLaptop, id)
 	}
 	b.until("it opens at the line", fmt.Sprintf(`document.querySelector('%s .line + .message')?.dataset.id === 'g6' && `, annLaptop)+inSight("g6"))
-	b.unread(annLaptop, "general", 55) // nothing is read before its end was in sight
+	b.unread(annLaptop, "general", 55) // nothing is read before the end was visible
 	b.until("she goes to the end, which reads all", fmt.Sprintf(`(() => { const m = document.querySelector('%s .messages'); m.scrollTop = m.scrollHeight; return true; })()`, annLaptop))
 	b.unread(annPhone, "general", 0)
 
-	// Marked unread far up, and looked at from the end.
+	// Mark a message far up as unread while the end is visible.
 	b.until("marked unread from the 20th on", fmt.Sprintf(`(document.querySelector('%s [data-id=g20] .tool[aria-label^="Mark unread"]').click(), true)`, annLaptop))
 	b.unread(annPhone, "general", 41)
 	b.until("at the end", fmt.Sprintf(`(() => { const m = document.querySelector('%s .messages'); m.scrollTop = m.scrollHeight; return true; })()`, annLaptop))

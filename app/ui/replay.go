@@ -12,8 +12,9 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// replayReason writes the newest letters of a reason again that this build accepts, the oldest of
-// them first. The verb has no limit of letters.
+// replayReason writes the newest letters of a reason again, oldest first, without those that this
+// build would refuse. Unlike here, the number of letters is not limited in `tidemark deadletters
+// replay`.
 func (u *UI) replayReason(ctx context.Context, w http.ResponseWriter, ends letterEnds, reason string) {
 	log, err := u.newLetterLog(ends, "")
 	if err != nil {
@@ -45,8 +46,8 @@ func (u *UI) replayReason(ctx context.Context, w http.ResponseWriter, ends lette
 	reply(w, map[string]any{"written": len(list), "left_out": leftOut, "more": log.cursor() != ""})
 }
 
-// write writes records and returns their places, topic/partition/offset. If it fails, some may be
-// written: folding one twice changes nothing.
+// write writes records and returns their places, topic/partition/offset. If it fails, some may have
+// been written; folding a record twice changes nothing.
 func (u *UI) write(ctx context.Context, list ...*kgo.Record) ([]string, error) {
 	cl, err := kgo.NewClient(append(u.cfg.Kafka.ClientOptions(), kgo.DisableClientMetrics(), kgo.RequiredAcks(kgo.AllISRAcks()),
 		kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)), kgo.ProducerBatchMaxBytes(events.MaxValueBytes+128<<10))...)

@@ -25,12 +25,12 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 
 func reply(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone; there is nobody else to tell
+	_ = json.NewEncoder(w).Encode(v) // the client may be gone, and nobody else can receive the error
 }
 
 func refuse(w http.ResponseWriter, status int, err error) { refuseAs(w, status, "", err) }
 
-// refuseAs refuses with a code, such as the queries' errors have; empty: there is none.
+// refuseAs answers with an error code like those of the queries; empty: none.
 func refuseAs(w http.ResponseWriter, status int, code string, err error) {
 	answer := struct {
 		Code    string `json:"code,omitempty"`
@@ -38,5 +38,5 @@ func refuseAs(w http.ResponseWriter, status int, code string, err error) {
 	}{code, err.Error()}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // the client may be gone; there is nobody else to tell
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone, and nobody else can receive the error
 }

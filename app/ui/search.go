@@ -12,19 +12,19 @@ const (
 	// foundOfEach bounds how many users, channels and messages one search returns.
 	foundOfEach = 8
 	maxSearch   = 255 // bytes of an id
-	// textFrom is from how many bytes on the texts of messages are searched too.
+	// textFrom is the number of bytes from which on texts of messages are searched too.
 	textFrom = 3
 )
 
-// Found is what the page remembers that a search fits. What it does not remember is found by its
-// exact id, which the page asks the queries for.
+// Found has the matches of a search among what the page remembers. The page looks up anything else
+// by its exact id in the queries.
 type Found struct {
 	People   []Person       `json:"people"`
 	Channels []FoundChannel `json:"channels"`
 	Messages []FoundMessage `json:"messages"`
 }
 
-// FoundChannel is a channel with how many members the page knows.
+// FoundChannel is a channel and the number of its members that the page knows.
 type FoundChannel struct {
 	ID      string `json:"channel_id"`
 	Members int    `json:"members"`
@@ -45,8 +45,8 @@ func (u *UI) search(w http.ResponseWriter, r *http.Request) {
 	reply(w, u.feed.search(q))
 }
 
-// search finds ids that contain q, in any case of letters, and messages whose id or text does. What
-// begins with q comes first; of messages, the newest.
+// search returns the ids that contain q, ignoring case, and the messages whose id or text does. Ids
+// that begin with q come first; of messages, the newest.
 func (t *timeline) search(q string) Found {
 	q = strings.ToLower(q)
 	f := Found{People: []Person{}, Channels: []FoundChannel{}, Messages: []FoundMessage{}}
@@ -81,7 +81,7 @@ func (t *timeline) search(q string) Found {
 // fits reports whether an id or a text contains q, which is in lower case.
 func fits(s, q string) bool { return strings.Contains(strings.ToLower(s), q) }
 
-// byFit puts the ids that begin with q first, the shorter ones before the longer ones.
+// byFit orders ids: those that begin with q first, shorter ones before longer ones.
 func byFit(a, b, q string) int {
 	begins := func(s string) int {
 		if strings.HasPrefix(strings.ToLower(s), q) {

@@ -17,9 +17,8 @@ func ids[T any](list []T, id func(T) string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// A search finds users, channels and messages by parts of their ids, whatever the case of letters,
-// with what begins so first; and messages by their text, the newest first. It is not limited to
-// those who are in most channels.
+// A search finds users, channels and messages by parts of their ids, ignoring case, with prefixes
+// first; and messages by their text, newest first. It also finds users who are in few channels.
 func TestSearch(t *testing.T) {
 	tl := newTimeline()
 	join := func(channel string, users ...string) {
@@ -41,7 +40,7 @@ func TestSearch(t *testing.T) {
 		{"guest-599", "guest-599", "", ""},
 		{"release", "", "Release", "m-2 m-0"},
 		{"m-1", "", "", "m-1"},
-		{"he", "", "", ""}, // too short for a text, and no id has it
+		{"he", "", "", ""}, // too short for a search of texts, and no id contains it
 		{"guest", "guest-000 guest-001 guest-002 guest-003 guest-004 guest-005 guest-006 guest-007", "", ""},
 		{"nobody", "", "", ""},
 	} {

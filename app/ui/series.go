@@ -15,15 +15,15 @@ const (
 	sampleCount = 360 // an hour
 )
 
-// Sample is what the charts show, at a moment. Events, Deltas and Dead count from the start of the
-// node.
+// Sample has the values of the charts at one moment. Events, Deltas and Dead count from the start
+// of the node.
 type Sample struct {
 	At     int64   `json:"at"` // Unix milliseconds
 	Events float64 `json:"events"`
 	Deltas float64 `json:"deltas"`
 	Dead   float64 `json:"dead"`
 	Lag    int64   `json:"lag"`
-	// Publish is the median since the sample before, in seconds; null: nothing was published.
+	// Publish is the median since the previous sample, in seconds; null: nothing was published.
 	Publish *float64 `json:"publish"`
 }
 
@@ -31,7 +31,7 @@ type Sample struct {
 type series struct {
 	mu      sync.Mutex
 	samples []Sample  // oldest first
-	publish histogram // as of the last one
+	publish histogram // as of the last sample
 }
 
 // sample takes samples until ctx is done.
@@ -67,7 +67,7 @@ func lagOf(list []processor.PartitionStatus) (n int64) {
 	return n
 }
 
-// add keeps a sample and forgets one of more than an hour ago.
+// add appends a sample and drops those older than an hour.
 func (s *series) add(x Sample, publish histogram) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,8 +80,8 @@ func (s *series) add(x Sample, publish histogram) {
 	}
 }
 
-// median is that of the observations between two states of a histogram, interpolated within its
-// bucket; NaN without any.
+// median returns the median of the observations between two states of a histogram, interpolated
+// within its bucket; NaN if there are none.
 func median(now, before histogram) float64 {
 	n := float64(now.Count) - float64(before.Count)
 	if n <= 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// An hour of samples is kept; the median is that of what was published between two of them.
+// Samples are kept for an hour. The median is over the observations between two samples.
 func TestSeries(t *testing.T) {
 	s := &series{}
 	h := histogram{Buckets: [][2]float64{{.001, 0}, {.002, 0}, {.004, 0}}}

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// scene is a site with all that a person can say of a channel, as far as the node takes it, and
-// Ann's and Bob's devices.
+// scene is a site with every setting of a channel that the node accepts, and Ann's and Bob's
+// devices.
 func scene(t *testing.T) (*site, *browser) {
 	t.Helper()
 	s := newSite(t, dev.Config{})
@@ -56,9 +56,9 @@ func scene(t *testing.T) (*site, *browser) {
 	return s, b
 }
 
-// TestPicturesOfWhatIsSaid leaves a picture of each part of what a person can say, on a desk and on
-// a phone, light and dark. axe finds nothing in any of them, all text can be read, and nothing is
-// wider than the window.
+// TestPicturesOfWhatIsSaid takes a picture of each setting at desktop and phone size, light and
+// dark. axe finds nothing in any of them, all text has enough contrast, and nothing is wider than
+// the window.
 func TestPicturesOfWhatIsSaid(t *testing.T) {
 	for _, c := range []struct {
 		name          string

@@ -12,12 +12,12 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// folds reports whether the node takes a kind of events, or a field: the page offers what it takes
-// and nothing else.
+// folds reports whether the node accepts a kind of events, or a field. The page offers exactly what
+// the node accepts.
 func folds(part string) bool { return !slices.Contains(events.Unfolded(), part) }
 
-// offers runs a test of what a person can say, where the node takes it. Where it does not, the
-// page must not offer the control.
+// offers runs a test of a control if the node accepts its events. If the node does not, the page
+// must not have the control.
 func (b *browser) offers(t *testing.T, part, control string, test func()) {
 	t.Helper()
 	t.Run(part, func(t *testing.T) {
@@ -35,7 +35,7 @@ func (b *browser) offers(t *testing.T, part, control string, test func()) {
 	})
 }
 
-// settings opens what a person can say of a channel.
+// settings opens the settings of a channel.
 func (b *browser) settings(of, channel string) {
 	b.t.Helper()
 	if !eval[bool](b, fmt.Sprintf(`Boolean(document.querySelector('%s.show-messages .messages[data-channel=%q]'))`, of, channel)) {
@@ -52,13 +52,13 @@ func (b *browser) closed() {
 	b.until("the dialog is closed", `!document.querySelector('dialog[open]')`)
 }
 
-// row waits until something is in the row of a channel.
+// row waits until the row of a channel contains an element.
 func (b *browser) row(what, of, channel, selector string) {
 	b.t.Helper()
 	b.until(what, fmt.Sprintf(`document.querySelector('%s .row:has([data-channel=%q])%s')`, of, channel, selector))
 }
 
-// choose sets a select and says so to the page.
+// choose sets a select and fires its change event.
 func (b *browser) choose(selector, value string) {
 	b.t.Helper()
 	b.until(selector+" becomes "+value, fmt.Sprintf(`(() => {
@@ -74,8 +74,8 @@ func calling(channel, id, sender, text, more string) string {
 	return fmt.Sprintf(`{"message":{"channel_id":%q,"message_posted":{"message_id":%q,"sender_id":%q,"preview":%q,%s}}}`, channel, id, sender, text, more)
 }
 
-// TestLevelsOfAChannel: all, mentions or nothing, for good or for a while; another device follows,
-// and the badge with it.
+// TestLevelsOfAChannel sets all, mentions or nothing, permanently or for some time; another device
+// and the badge follow.
 func TestLevelsOfAChannel(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "notify_set", `dialog [name=level]`, func() {
@@ -83,7 +83,7 @@ func TestLevelsOfAChannel(t *testing.T) {
 		b.click(`dialog [name=level][value=MENTIONS]`)
 		b.row("mentions alone count", annLaptop, "general", `.quiet:not(.muted)`)
 		b.closed()
-		b.openChannel(bobLaptop, "general") // so that nobody looks at Ann's
+		b.openChannel(bobLaptop, "general") // Ann's device is no longer in use
 		s.publish(posted("general", "g1", "bob", "one"), calling("general", "g2", "bob", "@ann two", `"mentions":["ann"]`))
 		b.unread(annLaptop, "general", 2)
 		b.total(annLaptop, 2)
@@ -105,8 +105,8 @@ func TestLevelsOfAChannel(t *testing.T) {
 	})
 }
 
-// TestFlagOfAChannel: a channel is marked as unread without any message, stays so while it is open,
-// and opening it again takes the mark off.
+// TestFlagOfAChannel: a channel without messages can be marked unread. The mark stays while the
+// channel is open, and opening the channel again removes it.
 func TestFlagOfAChannel(t *testing.T) {
 	_, b := town(t, dev.Config{})
 	b.offers(t, "flag_set", `[data-deed=flag]`, func() {
@@ -127,8 +127,8 @@ func TestFlagOfAChannel(t *testing.T) {
 	})
 }
 
-// TestArchive: what is archived is in no number and listed apart, and the next message of somebody
-// else brings it back, unless it is kept.
+// TestArchive: an archived channel counts in no number and is listed separately. The next message
+// of another user restores it, unless it is kept archived.
 func TestArchive(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "channel_filed", `[data-deed=file], .shelf`, func() {
@@ -148,7 +148,7 @@ func TestArchive(t *testing.T) {
 		b.click(`dialog [data-deed=keep]`)
 		b.closed()
 		b.until("it is away again", fmt.Sprintf(`!document.querySelector('%s .row-open[data-channel=random]')`, annPhone))
-		b.openChannel(bobLaptop, "general") // so that nobody looks at Ann's
+		b.openChannel(bobLaptop, "general") // Ann's device is no longer in use
 		s.publish(posted("random", "r3", "bob", "more"))
 		b.until("it stays there with its news", fmt.Sprintf(`document.querySelector('%s .shelf')?.innerText.includes('1 of 1 unread') && !document.querySelector('%[1]s .row-open[data-channel=random]')`, annPhone))
 		b.total(annPhone, 0)
@@ -161,8 +161,7 @@ func TestArchive(t *testing.T) {
 	})
 }
 
-// TestHiddenMessages: a message, and then all of a chat, is gone for one person and for nobody
-// else.
+// TestHiddenMessages: a message, and then all of a channel, is hidden from one user only.
 func TestHiddenMessages(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "messages_hidden", `[data-deed=clear], [aria-label="Hide for you"]`, func() {
@@ -185,7 +184,7 @@ func TestHiddenMessages(t *testing.T) {
 	})
 }
 
-// TestLabels: a person groups channels, each group has its badge, and is read in one act.
+// TestLabels: a user groups channels; each group has its badge and can be marked read at once.
 func TestLabels(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "labels_set", `[name=label], .group`, func() {
@@ -199,7 +198,7 @@ func TestLabels(t *testing.T) {
 			b.until(label+" has the badge "+n, fmt.Sprintf(`(document.querySelector('%s .group[data-label="%s"] .pip')?.innerText ?? '0') === '%s' && document.querySelector('%[1]s .group[data-label="%[2]s"]')`, annLaptop, label, n))
 		}
 		b.closed()
-		b.unread(annPhone, "general", 0) // it was opened
+		b.unread(annPhone, "general", 0) // it was opened before
 		b.click(bobLaptop + ` .conversation > .messages`)
 		s.publish(posted("general", "g3", "bob", "three"))
 		b.unread(annLaptop, "general", 1)
@@ -218,8 +217,8 @@ func TestLabels(t *testing.T) {
 	})
 }
 
-// TestMentionsApart: who is called by name and who is called with everybody see different signs,
-// and the way to the first of them.
+// TestMentionsApart: mentions by name and mentions of everybody have different signs, and one link
+// leads to the first of them.
 func TestMentionsApart(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	var list []string
@@ -246,11 +245,10 @@ func TestMentionsApart(t *testing.T) {
 	}
 	b.click(annPhone + ` .banner.shown [aria-label="First mention"]`)
 	b.until("both mentions are in sight, set apart", sight)
-	b.unread(annLaptop, "general", 82) // nothing was read by the way
+	b.unread(annLaptop, "general", 82) // the jump read nothing
 }
 
-// TestPlayed: the sender of a message to be played sees who has played it, not only who has read
-// it.
+// TestPlayed: the sender of a voice message sees who has played it, not only who has read it.
 func TestPlayed(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	s.publish(posted("general", "v1", "bob", "🎤 0:12"))
@@ -268,7 +266,7 @@ func TestPlayed(t *testing.T) {
 	})
 }
 
-// TestALineOfOnesOwn: a place to come back to, on each device, which no count depends on.
+// TestALineOfOnesOwn: a user's own line marks a place on all of their devices and changes no count.
 func TestALineOfOnesOwn(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "line_set", `[aria-label="Put your line here"]`, func() {
@@ -279,13 +277,13 @@ func TestALineOfOnesOwn(t *testing.T) {
 		b.unread(annPhone, "general", 0)
 		b.click(annPhone + ` [data-id=g1] .tool[aria-label="Put your line here"]`)
 		b.until("it is below the message", fmt.Sprintf(`document.querySelector('%s [data-id=g1] + .line.mine')`, annLaptop))
-		b.total(annLaptop, 1) // of random
+		b.total(annLaptop, 1) // the number of random
 		b.until("Bob has none", fmt.Sprintf(`!document.querySelector('%s .line.mine')`, bobLaptop))
 		b.click(annLaptop + ` [aria-label="Go to your line"]`)
 	})
 }
 
-// TestAllReadWithItsThreads: what is marked read is read with its threads, if the person says so.
+// TestAllReadWithItsThreads: "mark all read" includes the threads if the user chooses so.
 func TestAllReadWithItsThreads(t *testing.T) {
 	s, b := town(t, dev.Config{})
 	b.offers(t, "with_threads", `dialog [name=threads], [data-deed=threads]`, func() {

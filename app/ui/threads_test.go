@@ -9,8 +9,7 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// tool presses a button of a message, which is there for who points at it or reaches it by
-// keyboard.
+// tool presses a button of a message, which is visible on hover and for the keyboard.
 func (b *browser) tool(of, message, label string) {
 	b.t.Helper()
 	selector := fmt.Sprintf(`%s [data-id=%q] .tool[aria-label^=%q]`, of, message, label)
@@ -18,7 +17,7 @@ func (b *browser) tool(of, message, label string) {
 	b.click(selector)
 }
 
-// reply writes in the thread that is open.
+// reply writes in the open thread.
 func (b *browser) reply(of, text string) {
 	b.t.Helper()
 	b.do(chromedp.SendKeys(chromedp.CSS(of+" .thread .say"), text+"\r", chromedp.NodeVisible))
@@ -43,7 +42,7 @@ func TestThreads(t *testing.T) {
 	b.openChannel(annLaptop, "general")
 	b.unread(annLaptop, "general", 0)
 
-	// Ann replies: both follow the thread, and the reply counts for Bob in the thread alone.
+	// Ann replies: both follow the thread, and for Bob the reply counts in the thread only.
 	b.tool(annLaptop, "root", "Reply in thread")
 	b.reply(annLaptop, "gladly")
 	b.until("the reply is in the thread", fmt.Sprintf(`document.querySelector('%s .thread .messages').innerText.includes('gladly')`, annLaptop))
@@ -52,7 +51,7 @@ func TestThreads(t *testing.T) {
 	b.threadsUnread(annPhone, 0)
 	b.unread(bobLaptop, "general", 0)
 
-	// Bob's panel lists it with what it is about, and the number says which message it is.
+	// Bob's panel shows the thread with its first message, and the number leads to the reply.
 	b.click(bobLaptop + " .threads-button")
 	here := row(bobLaptop, "root")
 	b.until("the panel lists it", fmt.Sprintf(`document.querySelector('%s').innerText.includes('lunch at one?') && document.querySelector('%s .count').textContent === '1'`, here, here))
@@ -62,7 +61,7 @@ func TestThreads(t *testing.T) {
 	b.until("the number is explained", `document.querySelector('dialog[open] [data-unread="1"]') && document.querySelector('dialog .evidence').innerText.includes('gladly')`)
 	b.click(`dialog [aria-label="Close"]`)
 
-	// Opening it reads it, and nothing of the channel.
+	// Opening a thread reads it, but not its channel.
 	b.click(here + " .thread-row")
 	b.threadsUnread(bobLaptop, 0)
 	b.reply(bobLaptop, "at the usual place")
@@ -70,17 +69,17 @@ func TestThreads(t *testing.T) {
 	b.until("the root says how many replies there are", fmt.Sprintf(`document.querySelector('%s [data-id=root] .replies').innerText === '2 replies'`, annLaptop))
 	b.shot("thread")
 
-	// Unread from the first reply on, on all devices, until the thread is opened again.
+	// Mark unread from the first reply on: all devices show it until the thread is opened again.
 	first := eval[string](b, `window.tidemark.messages.channel('general').messages.find((m) => m.preview === 'gladly').message_id`)
 	b.tool(bobLaptop+" .thread", first, "Mark unread")
-	b.threadsUnread(bobLaptop, 1) // of two replies one is their own
+	b.threadsUnread(bobLaptop, 1) // one of the two replies is Bob's own
 	s.publish(`{"message":{"channel_id":"general","message_posted":{"message_id":"late","sender_id":"ann","preview":"see you","thread_id":"root"}}}`)
 	b.threadsUnread(bobLaptop, 2)
 	b.click(bobLaptop + ` .thread-head [aria-label="Close the thread"]`)
 	b.click(bobLaptop + ` [data-id=root] .replies`)
 	b.threadsUnread(bobLaptop, 0)
 
-	// A user who follows no more hears nothing more, until they follow again.
+	// A user who unfollows gets no more updates until they follow again.
 	follow := bobLaptop + " .thread [aria-pressed]"
 	b.click(follow)
 	b.until("bob follows no more", fmt.Sprintf(`document.querySelector('%s').ariaPressed === 'false'`, follow))

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Bounds of the page's memory: enough to scroll in, not an archive.
+// Bounds of the page's memory: enough to scroll through, but no archive.
 const (
 	keptMessages = 300
 	keptChannels = 1000
@@ -27,7 +27,7 @@ type Message struct {
 	Edited     bool     `json:"edited,omitempty"`
 	Mentions   []string `json:"mentions,omitempty"`
 	MentionAll bool     `json:"mention_all,omitempty"`
-	HiddenFrom []string `json:"hidden_from,omitempty"` // for these it does not exist
+	HiddenFrom []string `json:"hidden_from,omitempty"` // users who do not see it
 	Revision   uint64   `json:"revision"`              // grows with each change of the message
 }
 
@@ -44,14 +44,14 @@ type channelMessages struct {
 	byID     map[string]*Message
 	members  map[string]bool
 	revision uint64 // of the newest change
-	cut      bool   // older messages were here
+	cut      bool   // older messages were dropped
 }
 
 func newTimeline() *timeline {
 	return &timeline{channels: map[string]*channelMessages{}, changed: make(chan struct{})}
 }
 
-// apply folds one event in.
+// apply applies one event.
 func (t *timeline) apply(m *events.Message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *timeline) apply(m *events.Message) {
 	}
 }
 
-// note counts a change, of a channel or of which there are.
+// note counts a change of a channel, or of the list of channels.
 func (t *timeline) note(c *channelMessages) {
 	t.revision++
 	if c != nil {
@@ -105,7 +105,7 @@ func (t *timeline) note(c *channelMessages) {
 	t.changed = make(chan struct{})
 }
 
-// evictOldest forgets the channel in which nothing has happened for longest, if there are many.
+// evictOldest drops the channel without changes for the longest time, if there are too many.
 func (t *timeline) evictOldest() {
 	if len(t.channels) < keptChannels {
 		return
@@ -138,8 +138,8 @@ func (c *channelMessages) post(m *events.Message, revision uint64) {
 	}
 }
 
-// purge erases what is up to a message. A target by seq is not known here: the page has no seqs of
-// its own.
+// purge removes the messages up to one. It does not support targets by seq, because the page has no
+// seqs.
 func (c *channelMessages) purge(m *events.Message, revision uint64) {
 	last := -1
 	switch m.Target {
@@ -166,11 +166,11 @@ type History struct {
 	Channel  string    `json:"channel_id"`
 	Messages []Message `json:"messages"` // those that changed since the asked revision, oldest first
 	Members  []string  `json:"members"`
-	More     bool      `json:"more"` // there were older ones, which are not kept
+	More     bool      `json:"more"` // there were older messages, which are not kept
 	Revision uint64    `json:"revision"`
 }
 
-// history returns what changed in a channel since a revision; 0: all.
+// history returns the changes of a channel since a revision; 0: all messages.
 func (t *timeline) history(channel string, since uint64) History {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,20 +192,20 @@ func (t *timeline) history(channel string, since uint64) History {
 	return h
 }
 
-// Person is somebody who is a member somewhere.
+// Person is a member of at least one channel.
 type Person struct {
 	ID       string `json:"user_id"`
 	Channels int    `json:"channels"`
 }
 
-// people are all members, those of most channels first; at most 500.
+// people returns the members, those of most channels first; at most 500.
 func (t *timeline) people() []Person {
 	list := t.everybody()
 	slices.SortFunc(list, func(a, b Person) int { return cmp.Or(b.Channels-a.Channels, cmp.Compare(a.ID, b.ID)) })
 	return list[:min(len(list), 500)]
 }
 
-// everybody is all members, in no order.
+// everybody returns all members, in no order.
 func (t *timeline) everybody() []Person {
 	t.mu.Lock()
 	counts := map[string]int{}
@@ -222,8 +222,8 @@ func (t *timeline) everybody() []Person {
 	return list
 }
 
-// since returns the channels that changed after a revision, the newest revision, and a channel that
-// is closed at the next change.
+// since returns the channels that changed after a revision, the newest revision, and a Go channel
+// that is closed at the next change.
 func (t *timeline) since(revision uint64) (channels []string, now uint64, next <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,24 +10,24 @@ import (
 	"github.com/tidemark/tidemark/app/rebuild"
 )
 
-// progressEvery is how often a comparison says how far it is.
+// progressEvery is the interval of progress reports.
 const progressEvery = 250 * time.Millisecond
 
-// deeds are what the page can have this node do.
+// deeds are the operations that the page can start on this node.
 type deeds struct {
 	Snapshots bool `json:"snapshots"`
 	Verify    bool `json:"verify"`
 }
 
-// verified is a line of the answer: progress, and at its end a result or an error.
+// verified is a line of the answer: progress, or at the end a result or an error.
 type verified struct {
 	Progress *float64        `json:"progress,omitempty"` // from 0 to 1
 	Result   *rebuild.Result `json:"result,omitempty"`
 	Error    string          `json:"error,omitempty"`
 }
 
-// verify compares the store of a partition with a rebuild of it, and streams how far it is, one
-// JSON object a line. It ends when the caller goes.
+// verify compares the store of a partition with a rebuild of it, and streams its progress as lines
+// of JSON. It ends when the caller disconnects.
 func (u *UI) verify(w http.ResponseWriter, r *http.Request) {
 	var want struct {
 		Partition int32 `json:"partition"`

@@ -1,18 +1,18 @@
-// Calls of the node: queries, ingest, and what the page has of its own. All are of this address.
+// Calls of the node: queries, ingest, and the page's own API. All go to this address.
 
 import { Observable } from '/ui/client/index.js';
 
-/** Why the node wants another token than it was given; empty while it wants none. */
+/** Why the node refused the token; empty if it did not. */
 export const refused = new Observable('');
 
 const KEY = 'token';
 let token = '';
 try { token = sessionStorage.getItem(KEY) ?? ''; } catch { /* then it lasts as long as the page */ }
 
-/** The token that goes with every call, if there is one. */
+/** The token that goes with every call, if any. */
 export const currentToken = () => token || undefined;
 
-/** Takes a token. It stays in this tab. */
+/** Sets the token. It stays in this tab. */
 export function useToken(text) {
   token = text;
   try { sessionStorage.setItem(KEY, text); } catch { /* as above */ }
@@ -21,7 +21,7 @@ export function useToken(text) {
 
 const headers = (more) => ({ ...more, ...(token && { Authorization: `Bearer ${token}` }) });
 
-/** An answer that says no. */
+/** An error that the node answered. */
 export class CallError extends Error {
   constructor(code, message) {
     super(message);
@@ -30,7 +30,7 @@ export class CallError extends Error {
 }
 
 async function read(res) {
-  if (res.status === 204) return undefined; // what is known is the newest
+  if (res.status === 204) return undefined; // nothing has changed
   let body;
   try {
     body = await res.json();
@@ -51,11 +51,11 @@ export const publish = (...events) => post('/tidemark.ingest.v1.IngestService/Pu
 export const own = async (path) => read(await fetch(`/ui/api/${path}`, { headers: headers() }));
 export const tell = (path, body) => post(`/ui/api/${path}`, body);
 
-const READY_TIMEOUT = 5000; // milliseconds that a node may take to say how it is
+const READY_TIMEOUT = 5000; // milliseconds in which a node must answer /readyz
 let readyNow;
 
-/** How the node is, by its own word: whether it was reached, whether it is ready, the first thing that is wrong, and the first
- * partition that is not served. All who ask within a second share an answer. */
+/** The state of the node: whether it was reached, whether it is ready, the first problem, and
+ * the first partition that is not served. Callers within a second share an answer. */
 export function readiness() {
   readyNow ??= askReady().finally(() => setTimeout(() => { readyNow = undefined; }, 1000));
   return readyNow;
@@ -73,17 +73,18 @@ async function askReady() {
   }
 }
 
-// A page that was left may be kept by the browser, to be shown again at once, and its streams with it. Of those a browser has
-// six for an address: pages that nobody sees must not hold up the one that is opened next.
+// A browser may keep a page that was left, with its streams, to show it again at once. It allows
+// six streams per address, so hidden pages must not block the next page.
 let left = new AbortController();
 addEventListener('pagehide', () => {
   left.abort();
   left = new AbortController();
 });
 
-/** Follows a stream of the node: calls `opened` when it begins and `fn` with each thing it tells, and returns when it ends. */
+/** Follows a stream of the node: calls `opened` when it begins and `fn` with each event, and
+ * returns when it ends. */
 export async function follow(path, opened, fn) {
-  const res = await fetch(`/ui/api/${path}`, { headers: headers(), signal: left.signal }); // an EventSource could not bring a token
+  const res = await fetch(`/ui/api/${path}`, { headers: headers(), signal: left.signal }); // an EventSource could not send a token
   if (!res.ok) await read(res);
   opened();
   const reader = res.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -97,8 +98,8 @@ export async function follow(path, opened, fn) {
   }
 }
 
-/** Marks everything of a user read, or all that has a label; with `threads` the threads too. By one call where the node has it,
- * else channel by channel. */
+/** Marks everything of a user read, or everything with a label; with `threads` the threads too.
+ * Uses one call if the node has it, otherwise one for each channel. */
 export async function markAllRead(user, options, channels, threads) {
   try {
     return await post('/tidemark.ingest.v1.IngestService/MarkAllRead', { user_id: user, ...options });
@@ -113,7 +114,8 @@ export async function markAllRead(user, options, channels, threads) {
   return events.length ? publish(...events) : { after: [] };
 }
 
-/** Has the node do something, and calls `fn` with each line of JSON of how it goes. Returns when the answer has ended. */
+/** Starts an operation on the node, and calls `fn` with each line of JSON about its progress.
+ * Returns when the answer has ended. */
 export async function stream(path, body, fn) {
   const res = await fetch(`/ui/api/${path}`, { method: 'POST', headers: headers({ 'Content-Type': 'application/json' }), body: JSON.stringify(body), signal: left.signal });
   if (!res.ok) await read(res);

@@ -1,4 +1,4 @@
-// The page: who is on it, which of the two views is shown, and what belongs to all.
+// The page: its users, the view that is shown, and what all views share.
 
 import { currentToken, own, refused, tell, useToken } from '/ui/api.js';
 import { Cluster } from '/ui/cluster.js';
@@ -16,14 +16,14 @@ import { search } from '/ui/search.js';
 import * as sheet from '/ui/sheet.js';
 import { capped, duration, names, title } from '/ui/words.js';
 
-/** How a device is brought into sight: at once for those who asked for less motion. */
+/** Scrolls a device into view; at once for users who prefer reduced motion. */
 const smooth = () => (matchMedia('(prefers-reduced-motion: reduce)').matches ? 'instant' : 'smooth');
 
 /** The views: the fragment of the address, and its name. */
 const views = [['people', 'People'], ['operators', 'Operators'], ['cluster', 'Nodes'], ['compare', 'Compare']];
 
 const themes = { auto: 'light dark', light: 'light', dark: 'dark' };
-const store = { // a page may be denied its storage
+const store = { // the browser may deny a page its storage
   get: (k) => { try { return localStorage.getItem(k); } catch { return null; } },
   set: (k, v) => { try { localStorage.setItem(k, v); } catch { /* then it is not remembered */ } },
 };
@@ -33,7 +33,7 @@ class App {
   active;
   about = { dev: false, demo: null };
   theme = store.get('theme') ?? 'auto';
-  stopped = ''; // what the node says of a partition that it does not serve, while devices are connected
+  stopped = ''; // the node's message about a partition that it does not serve, while devices are connected
   latency = NaN; // seconds from a post to the first number on another device
   hidden = new Hidden();
   #clocks = new Map();
@@ -62,7 +62,7 @@ class App {
     addEventListener('keydown', (e) => this.keys(e));
     document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
     watchPartitions(() => this.devices.some((d) => d.connected), (says) => {
-      if (Boolean(says) !== Boolean(this.stopped)) announce(says ? `${STOPPED} The node says: ${says}` : 'All numbers are those of now again');
+      if (Boolean(says) !== Boolean(this.stopped)) announce(says ? `${STOPPED} The node says: ${says}` : 'All numbers are up to date again');
       this.stopped = says;
       this.redraw();
     });
@@ -71,7 +71,8 @@ class App {
 
   get view() { return views.find(([name]) => location.hash === `#${name}`)?.[0] ?? 'people'; }
 
-  /** Whether the node takes events of this kind, or with this field: the page offers no others. */
+  /** Whether the node accepts events of this kind, or with this field: the page offers no
+   * others. */
   can(part) { return this.about.unfolded?.includes(part) === false; }
 
   route() {
@@ -90,7 +91,8 @@ class App {
     this.route();
   }
 
-  /** Who is on the page: those that the address names (`?people=ann,bob:phone`), or the three who are in most channels. */
+  /** The users on the page: those in the address (`?people=ann,bob:phone`), or the three who are
+   * in most channels. */
   cast() {
     const asked = new URLSearchParams(location.search).get('people');
     const list = asked ? asked.split(',').filter(Boolean) : this.messages.people.slice(0, 3).map((p) => p.user_id);
@@ -108,7 +110,7 @@ class App {
     return device;
   }
 
-  /** Brings a device into sight, from whichever view. */
+  /** Scrolls a device into view, from either view of the page. */
   show(device) {
     if (this.view !== 'people') location.hash = '';
     this.activate(device);
@@ -124,7 +126,8 @@ class App {
     this.redraw();
   }
 
-  /** The demo leaves those alone who are on the page: their numbers change by what happens here. */
+  /** Makes the demo leave out the users on the page, so that their numbers change only by what
+   * happens here. */
   shareCast() {
     const away = [...new Set(this.devices.map((d) => d.user))];
     if (this.about.demo) void this.setDemo({ ...this.about.demo, away });
@@ -138,9 +141,10 @@ class App {
     this.redraw();
   }
 
-  /** One device at a time is in somebody's hands, and at first none: only that one reads. */
+  /** At most one device at a time is in use, and at first none: only that one marks messages
+   * read. */
   activate(device, target) {
-    // Who goes to the list, or to a button above it, does not yet look at the messages that happen to be open.
+    // A click on the list, or on a button above it, is not yet a look at the open messages.
     const attentive = this.active === device && device.attentive || Boolean(target?.closest('.conversation'));
     if (this.active === device && device.attentive === attentive) return;
     this.active = device;
@@ -151,7 +155,7 @@ class App {
 
   showReceipts(device, m, readers) { void message(this, device.selected, m.message_id, readers); }
 
-  // How fast it is, as seen from here
+  // Latency, measured here
 
   clock(messageId) {
     this.#clocks.set(messageId, performance.now());
@@ -201,7 +205,7 @@ class App {
     ];
   }
 
-  /** Asks for a token: this node has keys. */
+  /** Asks for a token, because this node has keys. */
   signIn() {
     return h('main', { class: 'people', id: 'main', tabindex: '-1', key: 'sign in' },
       h('form', {
@@ -237,11 +241,11 @@ class App {
       h('button', { class: 'plain', type: 'button', 'aria-label': `Colours: ${this.theme}. Change to ${next}`, title: `Colours: ${this.theme}`, onclick: () => this.setTheme(next) }, icon({ auto: 'auto', light: 'sun', dark: 'moon' }[this.theme])));
   }
 
-  /** Puts another device on the page. */
+  /** Adds a device to the page. */
   adder() {
     const here = new Set(this.devices.map((d) => d.user));
     const others = this.messages.people.filter((p) => !here.has(p.user_id)).slice(0, 40);
-    return h('label', { class: 'adder', title: 'Put another device on the page' }, icon('plus'),
+    return h('label', { class: 'adder', title: 'Add a device to the page' }, icon('plus'),
       h('select', {
         'aria-label': 'Add a device', onchange: (e) => {
           const user = e.currentTarget.value;
@@ -269,7 +273,7 @@ class App {
           h('p', {}, h('button', { class: 'primary', type: 'button', onclick: () => this.found() }, 'Or let this page write them'))));
   }
 
-  /** The first events of an empty stack. */
+  /** Writes the first events to an empty stack. */
   async found() {
     const { publish } = await import('/ui/api.js');
     const members = ['ann', 'bob', 'cleo'];
@@ -282,4 +286,4 @@ class App {
   }
 }
 
-window.tidemark = new App(); // for whoever looks with the developer tools
+window.tidemark = new App(); // for the developer tools

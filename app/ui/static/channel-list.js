@@ -1,11 +1,12 @@
-// The channels of a device: in groups, with what each has to say, and apart from them those that are archived.
+// The channels of a device, in groups, with their numbers and signs; archived channels are listed
+// separately.
 
 import { avatar, h, icon } from '/ui/dom.js';
 import { explain } from '/ui/explain.js';
 import { levelWords } from '/ui/said.js';
 import { capped, channelName, count, isDirect, others, plural, title } from '/ui/words.js';
 
-/** A number that can be asked what is behind it. */
+/** A number with a link to its explanation. */
 function number(device, scope, n, kind, label) {
   return h('button', {
     key: kind === 'away' ? 'away' : 'unread', class: `count ${kind}`, type: 'button', tabindex: '-1', 'aria-label': `${label}: explain`, title: `${label}. Click: which messages these are.`,
@@ -13,7 +14,7 @@ function number(device, scope, n, kind, label) {
   }, capped(n));
 }
 
-/** Mentions by name, and those of everybody: two signs. */
+/** Mentions by name, and mentions of everybody: two signs. */
 function mentionsOf(c) {
   const direct = Math.min(c.direct_mentions ?? 0, c.mentions);
   return { direct, all: c.mentions - direct };
@@ -47,7 +48,7 @@ function row(device, c) {
     c.unread > 0 && number(device, c.channel_id, c.unread, c.mentions ? 'mention' : '', `${count(c.unread)} unread in ${name}`));
 }
 
-/** Up and down go through the list; right goes to the number, left back. */
+/** Up and down move through the list; right moves to the number, left back. */
 function listKeys(e) {
   const step = { ArrowDown: 1, ArrowUp: -1, Home: -Infinity, End: Infinity }[e.key];
   const li = e.target.closest('li');
@@ -61,7 +62,8 @@ function listKeys(e) {
   e.preventDefault();
 }
 
-/** The labels of this person's channels, each with its badge: choosing one lists its channels alone. */
+/** The labels of this user's channels, each with its badge: choosing one lists only its
+ * channels. */
 function groups(device) {
   const all = device.inbox.byLabel();
   if (!all.size || device.shelf) return undefined;
@@ -73,7 +75,7 @@ function groups(device) {
     chip('', 'All', device.inbox.badge), [...all].map(([label, t]) => chip(label, label, t.badge)));
 }
 
-/** The way to what is archived, and back. */
+/** Opens the archive, and closes it. */
 function shelf(device) {
   const { archived, inbox, group } = device;
   if (device.shelf) {
@@ -93,7 +95,7 @@ export function channelList(device) {
     device.shelf && shelf(device),
     groups(device),
     h('ul', { key: 'rows', class: 'rows', 'aria-label': device.shelf ? 'Archived' : device.group || undefined, onkeydown: listKeys }, listed.map((c) => row(device, c))),
-    device.shelf && h('p', { key: 'about', class: 'empty' }, listed.length ? 'An archived chat is in no number. With the next message of somebody else it comes back, unless it is pinned here.' : 'Nothing is archived.'),
+    device.shelf && h('p', { key: 'about', class: 'empty' }, listed.length ? 'Archived chats count in no number. The next message of somebody else brings a chat back, unless it is pinned here.' : 'Nothing is archived.'),
     !device.shelf && shelf(device),
     inbox.known && !inbox.channels.size && h('p', { key: 'none', class: 'empty' }, `${title(device.user)} is in no channel yet.`),
     !inbox.known && h('div', { key: 'skeleton', class: 'skeleton', 'aria-label': 'Loading' }, [5, 7, 4, 6].map((n) => h('span', { class: `bar w${n}` }))));

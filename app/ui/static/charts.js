@@ -6,16 +6,17 @@ import { secondsOf, timeOf } from '/ui/words.js';
 const W = 240;
 const H = 56;
 
-/** The least of 1, 2, 3, 4, 5, 6, 8, 10, 20 … that is not below a value: the end of an axis. */
+/** The smallest of 1, 2, 3, 4, 5, 6, 8, 10, 20 … that is not below a value: the end of an axis. */
 function roundUp(v) {
   const power = 10 ** Math.floor(Math.log10(v));
   return [1, 2, 3, 4, 5, 6, 8, 10].find((n) => n * power >= v * 0.9999) * power;
 }
 
-const hovered = new Map(); // by chart: the time that somebody points at
+const hovered = new Map(); // by chart: the time under the pointer
 
-/** A line over time with its axes. `points` are [Unix milliseconds, value], oldest first, a value of NaN is a gap; `from` and
- * `to` end the axis of time. Pointing at it, or the arrow keys, tell single values. */
+/** A line over time with its axes. `points` are [Unix milliseconds, value], oldest first, and
+ * NaN is a gap; `from` and `to` are the ends of the time axis. Hovering and the arrow keys show
+ * single values. */
 export function chart(label, points, format, { from, to, floor = 1, redraw }) {
   const known = points.filter((p) => p[0] >= from && Number.isFinite(p[1]));
   const top = roundUp(Math.max(floor, ...known.map((p) => p[1])));
@@ -61,7 +62,7 @@ export function chart(label, points, format, { from, to, floor = 1, redraw }) {
     h('div', { class: 'ticks-x', 'aria-hidden': 'true' }, [from, (from + to) / 2, to].map((t, i) => h('span', { key: i }, clock(t)))));
 }
 
-/** A bar whose parts add up. `parts` are [class, label, value]. */
+/** A bar of parts that add up. `parts` are [class, label, value]. */
 export function stacked(label, parts, format) {
   const sum = parts.reduce((n, p) => n + p[2], 0);
   let x = 0;
@@ -75,7 +76,8 @@ export function stacked(label, parts, format) {
     }));
 }
 
-/** A quantile of the observations between two cumulative histograms, in the unit of their bounds; NaN without any. */
+/** A quantile of the observations between two cumulative histograms, in the unit of their
+ * bounds; NaN if there are none. */
 export function quantile(now, before, q) {
   const n = now.count - (before?.count ?? 0);
   if (n <= 0) return NaN;

@@ -1,4 +1,5 @@
-// All nodes of the group, as this one is told by each of them: who owns which partition, its state, and what it needs.
+// All nodes of the group, as each of them describes itself to this one: its partitions, their
+// state, and what they need.
 
 import { own } from '/ui/api.js';
 import { h, icon } from '/ui/dom.js';
@@ -10,13 +11,13 @@ const EVERY = 2000; // milliseconds between two readings
 export class Cluster {
   now;
   trouble = '';
-  node = ''; // whose partitions are listed; empty: all
-  only = ''; // which of them: '', 'wrong' or 'behind'
+  node = ''; // the node whose partitions are listed; empty: all
+  only = ''; // which partitions: '', 'wrong' or 'behind'
   #poll = new Poll(EVERY, () => this.#read());
 
   constructor(redraw) { this.redraw = redraw; }
 
-  /** Reads while somebody looks. */
+  /** Polls while the view is shown. */
   watch(on) { this.#poll.watch(on); }
 
   async #read() {
@@ -29,7 +30,7 @@ export class Cluster {
     this.redraw();
   }
 
-  /** A row for each partition: its owner, what the owner says of it, and who follows it. */
+  /** A row for each partition: its owner, the state that the owner reports, and its standbys. */
   get partitions() {
     const rows = this.now.owners.map((owner, n) => ({ n, owner, standbys: [] }));
     for (const node of this.now.nodes) {
@@ -64,7 +65,7 @@ export class Cluster {
       h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-nodes' }, h('table', { class: 'grid' },
         h('thead', {}, h('tr', {}, ['Node', 'State', 'Owns', 'Standby', 'Behind', 'Hot state', 'Memory', 'Disk', 'Roles', 'Version'].map((t, i) => h('th', { key: t, scope: 'col', class: i > 1 && i < 6 || i === 7 ? 'right' : undefined }, t)))),
         h('tbody', {}, nodes.map((n) => this.#node(n)))) ),
-      h('p', { class: 'note' }, 'Kafka lists the members of the group; this node asks each of them. Nodes and gateways that fold nothing are no members: name them in --nodes to see them here. Memory is what the Go runtime holds, beside the limit of --memory.'));
+      h('p', { class: 'note' }, 'Kafka lists the members of the group; this node asks each of them. Nodes and gateways without a fold are not members: name them in --nodes to see them here. Memory is that of the Go runtime, beside the limit of --memory.'));
   }
 
   #node(n) {
@@ -114,7 +115,7 @@ export class Cluster {
   }
 }
 
-/** A node's name: it leads to its own page, where it serves one. */
+/** A node's name, with a link to its own page if it serves one. */
 const link = (n) => {
   if (!n.url) return 'no address';
   return n.report?.page ? h('a', { href: n.self ? '#operators' : `${n.url.replace(/\/$/, '')}/#operators`, title: `The page of ${n.url}` }, hostOf(n.url)) : h('span', { title: n.report ? 'It serves no page: --ui' : undefined }, hostOf(n.url));

@@ -1,5 +1,5 @@
-// The view of a comparison with another product's numbers: the histogram, the reasons, and line by line, each with why ours is
-// what it is.
+// The view of a comparison with another product's numbers: the histogram, the reasons, and the
+// lines, each with an explanation of Tidemark's number.
 
 import { copyable } from '/ui/copy.js';
 import { announce, h, icon } from '/ui/dom.js';
@@ -13,12 +13,12 @@ const PAGE = 50;
 export class Comparison {
   found;
   error = '';
-  progress; // from 0 to 1, while something is read
-  bucket = ''; // whose lines are listed; empty: all that differ
-  reason = ''; // likewise, without its numbers
+  progress; // from 0 to 1, while a file is read
+  bucket = ''; // the bucket whose lines are listed; empty: all that differ
+  reason = ''; // the reason whose lines are listed, without its numbers
   sieve = ''; // a part of a user, channel or thread
   page = 0;
-  over = false; // a file is held over the page
+  over = false; // a file is dragged over the page
 
   constructor(app) { this.app = app; }
 
@@ -27,7 +27,7 @@ export class Comparison {
     this.app.redraw();
   }
 
-  /** Reads a file or a text. It stays in this tab: nothing of it is sent anywhere. */
+  /** Reads a file or a text. It stays in this tab and is sent nowhere. */
   async open(blob, name) {
     if (this.progress !== undefined) return;
     Object.assign(this, { progress: 0, error: '', over: false, bucket: '', reason: '', sieve: '', page: 0 });

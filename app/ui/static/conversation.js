@@ -1,4 +1,5 @@
-// What is open on a device: the messages of a channel, a thread, the threads, and where they are scrolled to.
+// What is open on a device: the messages of a channel, a thread, or the list of threads, and their
+// scroll positions.
 
 import { h, icon } from '/ui/dom.js';
 import { explain } from '/ui/explain.js';
@@ -44,7 +45,7 @@ function messageItems(device) {
   return { items, loaded: c.loaded, empty: c.loaded && !shown.length };
 }
 
-/** Keeps the end in sight while it is, and goes where somebody asked to go. */
+/** Stays at the end while the end is visible, and scrolls to a message on request. */
 function scroller(device, channel) {
   return (el) => {
     if (el.dataset.channel !== channel) el.dataset.channel = channel;
@@ -54,7 +55,7 @@ function scroller(device, channel) {
       const target = (jump === device.line && el.querySelector('.line:not(.mine)')) || el.querySelector(`[data-id="${CSS.escape(jump)}"]`);
       if (!target && !device.app.messages.channel(channel).loaded) return; // not drawn yet
       device.jump = '';
-      el.scrollTop = target ? placeIn(el, target) : el.scrollHeight; // it may be older than what is kept
+      el.scrollTop = target ? placeIn(el, target) : el.scrollHeight; // the message may be older than the kept ones
     } else if (jump === 'end' || (device.atBottom && !device.thread)) {
       el.scrollTop = el.scrollHeight;
       if (el.querySelector('.message')) device.jump = '';
@@ -68,22 +69,23 @@ function scroller(device, channel) {
   };
 }
 
-/** Puts a thread that was opened where its reading had stopped, else to its end; there it stays while the end is in sight. */
+/** Scrolls an opened thread to its unread line, otherwise to its end, and stays at the end while
+ * that is visible. */
 function threadScroller(device, length) {
   const settle = (el) => {
-    const was = Number(el.dataset.drawn ?? 0); // height of the list when it was drawn last
+    const was = Number(el.dataset.drawn ?? 0); // height of the list at the last drawing
     const opened = el.dataset.thread !== device.thread;
-    if (opened && length < 2) return; // not there yet, or nothing but the root
+    if (opened && length < 2) return; // only the root is there yet
     const start = opened && el.querySelector('.line');
     if (start) el.scrollTop = placeIn(el, start);
     else if (opened || was - el.scrollTop - el.clientHeight < 40) el.scrollTop = el.scrollHeight;
     el.dataset.thread = device.thread;
     el.dataset.drawn = el.scrollHeight;
   };
-  return (el) => queueMicrotask(() => settle(el)); // what is drawn below it takes of its height
+  return (el) => queueMicrotask(() => settle(el)); // elements that are drawn below it change its height
 }
 
-/** Where a list is scrolled to so that an item of it stands a third below its top. */
+/** The scroll position at which an item is a third below the top of its list. */
 const placeIn = (el, item) => Math.max(0, el.scrollTop + item.getBoundingClientRect().top - el.getBoundingClientRect().top - el.clientHeight / 3);
 
 function onScroll(device) {
@@ -106,7 +108,7 @@ function composer(device, thread) {
       const text = input.value.trim();
       if (!text) return;
       input.value = '';
-      if (!await device.post(text, thread)) input.value ||= text; // not lost, unless somebody goes on writing
+      if (!await device.post(text, thread)) input.value ||= text; // keep the text, unless the user already types the next one
     },
   },
   h('input', { class: 'say', 'aria-label': to, placeholder: to, dir: 'auto', autocomplete: 'off', maxlength: '140', enterkeyhint: 'send' }),
@@ -151,7 +153,7 @@ function threadList(device) {
       : h('p', { class: 'empty' }, 'None yet. Reply to a message, or follow a thread, and it is listed here with a count of its own.'));
 }
 
-/** What is open: a channel, a thread above it, or the list of threads. */
+/** The open channel, a thread over it, or the list of threads. */
 export function conversation(device) {
   if (device.panel === 'threads') return h('div', { class: 'conversation', key: 'threads' }, threadList(device));
   const { inbox } = device;

@@ -2,11 +2,11 @@
 
 import { announce, h, icon } from '/ui/dom.js';
 
-/** An argument as a shell takes it. */
+/** An argument, quoted for a shell. */
 export const quoted = (text) => (/^[\w.,:@%+=/-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);
 
-/** Copies a text. A browser keeps its clipboard from pages that came by plain HTTP from another machine: there the text is
- * selected and copied as by hand. */
+/** Copies a text. Browsers deny the clipboard to pages that came by plain HTTP from another
+ * machine; then the text is selected, and the user copies it. */
 async function copy(text, pre) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,5 +1,5 @@
-// What can be checked and kept from the page: a partition compared with its topics, snapshots now. Each asks first, and has its
-// command.
+// Operations that the page starts: comparing a partition with its topics, and taking snapshots.
+// Each asks for confirmation first, and shows its command.
 
 import { stream } from '/ui/api.js';
 import { copyable, quoted } from '/ui/copy.js';
@@ -7,7 +7,7 @@ import { announce, h, icon } from '/ui/dom.js';
 import { open } from '/ui/sheet.js';
 import { bytes, count, plural } from '/ui/words.js';
 
-/** Asks whether something is to be done, and shows how it goes. `begin` draws with what it is given. */
+/** Asks for confirmation, and shows the progress. `begin` draws it into its argument. */
 function deed(label, why, button, command, begin) {
   const sheet = open(label, []);
   const draw = (more) => sheet.set([h('p', {}, why), more, !more && h('p', { class: 'actions' }, h('button', { class: 'primary', type: 'button', onclick: () => void run() }, button)), copyable(command, 'The same at the command line')]);
@@ -24,7 +24,7 @@ function deed(label, why, button, command, begin) {
 
 const bar = (share, text) => h('div', { class: 'progress' }, h('progress', { max: '1', value: share, 'aria-label': text }), h('span', { class: 'note', role: 'status' }, text));
 
-/** Opens the question whether a partition is to be compared. */
+/** Asks whether to compare a partition. */
 function askVerify(p, command) {
   deed(`Verify partition ${p.partition}?`, `This rebuilds partition ${p.partition} from the topics, beside a copy of its store, and compares record by record. It reads the whole log of the partition, and takes memory for a second hot state, disk for a second store, and a part of this node's processor until it ends. Closing the page ends it. Nothing is changed.`,
     'Verify it', command, async (draw) => {
@@ -35,7 +35,7 @@ function askVerify(p, command) {
         failed = x.error ?? '';
         if (x.progress !== undefined) draw(bar(x.progress, `${Math.floor(x.progress * 100)} % of the log is folded again`));
       });
-      if (failed || !result) throw new Error(failed || 'The node broke off.');
+      if (failed || !result) throw new Error(failed || 'The node ended its answer too early.');
       const done = result.partitions[0];
       const said = result.total ? plural(result.total, 'difference') : 'No difference';
       announce(said);
@@ -47,9 +47,9 @@ function askVerify(p, command) {
     });
 }
 
-/** Opens the question whether snapshots are to be taken. */
+/** Asks whether to take snapshots. */
 function askSnapshots(place, partitions, command) {
-  deed('Take snapshots now?', `This takes a snapshot of each partition that this node owns (${count(partitions)}) and uploads what is new of it to ${place}. The fold goes on meanwhile.`,
+  deed('Take snapshots now?', `This takes a snapshot of each partition that this node owns (${count(partitions)}) and uploads the new files to ${place}. The fold continues meanwhile.`,
     'Take them', command, async (draw) => {
       const rows = new Map();
       let ended = false;
@@ -61,18 +61,18 @@ function askSnapshots(place, partitions, command) {
             : { text: `${x.progress.Phase} …` });
         show(draw, rows, false);
       });
-      if (!ended) throw new Error('The node broke off. Those that were reported are complete.');
-      announce('All snapshots had their turn');
+      if (!ended) throw new Error('The node ended its answer too early. The reported snapshots are complete.');
+      announce('All snapshots are done');
       show(draw, rows, true);
     });
 }
 
 const show = (draw, rows, ended) => draw([
   h('ul', { key: 'rows', class: 'evidence tall', tabindex: '0', 'aria-label': 'Partitions' }, [...rows].map(([n, { text, bad }]) => h('li', { key: n, class: bad ? 'trouble' : undefined }, h('b', {}, `partition ${n}`), ` ${text}`))),
-  h('p', { key: 'end', class: ended ? 'done' : 'note', role: 'status' }, ended ? 'All partitions had their turn.' : 'Going on …'),
+  h('p', { key: 'end', class: ended ? 'done' : 'note', role: 'status' }, ended ? 'All partitions are done.' : 'In progress …'),
 ]);
 
-/** What can be checked, with the buttons and the commands for it. */
+/** The possible checks, with their buttons and commands. */
 export function checks({ about: a, now: r }) {
   const flag = (name, value, usual) => (value && value !== usual ? ` --${name} ${quoted(value)}` : '');
   const kafka = flag('brokers', a.broker, '127.0.0.1:9092');
@@ -80,7 +80,7 @@ export function checks({ about: a, now: r }) {
   const verify = `tidemark verify${node}${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}`;
   const live = r.partitions.filter((p) => p.here && p.state === 'live');
   const commands = [
-    ['Rebuild all state from the topics, and compare every record with this node\'s stores and with Redis. The node goes on meanwhile; run it on the node\'s machine:', verify],
+    ['Rebuild all state from the topics, and compare every record with this node\'s stores and with Redis. The node keeps running; run it on the node\'s machine:', verify],
     ...(a.snapshots ? [
       ['Bring the newest snapshots into an empty directory, rebuild the same state, and compare:', `tidemark snapshot restore --snapshots ${a.snapshots} --data-dir check\ntidemark verify${kafka} --data-dir check --no-redis`],
       ['Download each snapshot and check every byte and the digest of all records:', `tidemark snapshot verify --snapshots ${a.snapshots}`],

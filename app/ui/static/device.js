@@ -1,4 +1,5 @@
-// One device of one person: the connection, what is open on it, and what is known of the others' reading.
+// One device of one user: the connection, what is open on it, and what it knows of other users'
+// reading.
 
 import { TidemarkClient } from '/ui/client/index.js';
 import { currentToken, markAllRead, publish, query } from '/ui/api.js';
@@ -10,20 +11,21 @@ import { among, calls, channelName, isDirect, title } from '/ui/words.js';
 let posts = 0;
 const run = Date.now().toString(36);
 
-/** How many members a channel may have for ticks at its messages (DESIGN §2: the receipt limit). */
+/** The largest number of members for which a channel has ticks at its messages (DESIGN §2: the
+ * receipt limit). */
 export const SMALL = 50;
 
 export class Device {
   selected = '';
-  pane = 'list'; // which of the two a narrow device shows: list or messages
+  pane = 'list'; // the pane that a narrow device shows: list or messages
   group = ''; // the label whose channels are listed; empty: all
-  shelf = false; // what is archived is listed instead
-  panel = ''; // '', 'threads', or the id of the thread that is open
-  line = ''; // id of the message above which the unread line is
+  shelf = false; // the archive is listed instead
+  panel = ''; // '', 'threads', or the id of the open thread
+  line = ''; // id of the message below the unread line
   lineCount = 0;
-  threadLine = ''; // the same in the thread that is open
+  threadLine = ''; // the same in the open thread
   threadCount = 0;
-  #kept; // which channel or thread was marked unread here: it stays so until it is opened again
+  #kept; // the channel or thread that was marked unread here: it stays unread until it is opened again
   atBottom = true;
   draft = '';
   readers = new Map(); // by channel, by user: {message_id, seq, at}
@@ -31,15 +33,15 @@ export class Device {
   viewed = new Map(); // by message: the users who have played it
   threads = [];
   error = '';
-  away; // {why, says} while it is not connected, until an inbox has come: the reason, and the node's own words
+  away; // {why, says} from a disconnect until the next inbox: the reason, and the node's own message
   #outages = 0;
-  jump = ''; // id of a message to scroll to when it is drawn
+  jump = ''; // id of the message to scroll to when it is drawn
   online = true;
-  attentive = false; // somebody looks at its messages
-  visible = false; // its messages are drawn somewhere on the screen
-  #messages = new Layer(() => this.showList()); // on a narrow device they cover the channel list
+  attentive = false; // the user is looking at its messages
+  visible = false; // its messages are visible on the screen
+  #messages = new Layer(() => this.showList()); // on a narrow device the messages cover the channel list
   #side = new Layer(() => this.closePanel());
-  #before = []; // of each channel that was left for another one, where they are side by side: Back returns to it
+  #before = []; // channels that were left for another one, where both panes are visible: Back returns to them
 
   /** @param {{id: string, user: string, kind: string}} who */
   constructor(app, who) {
@@ -66,17 +68,17 @@ export class Device {
   get connected() { return this.online && !this.away && this.client.state.value === 'open'; }
   get active() { return this.app.active === this; }
 
-  /** The channels that the list shows. */
+  /** The channels in the list. */
   get listed() {
     return this.shelf ? this.archived : this.inbox.sorted.filter((c) => this.#inGroup(c));
   }
 
-  /** The archived channels of the group that is chosen. */
+  /** The archived channels of the chosen group. */
   get archived() { return this.inbox.archived.filter((c) => this.#inGroup(c)); }
 
   #inGroup(c) { return !this.group || Boolean(c.labels?.includes(this.group)); }
 
-  /** Whether anything is left to be marked read, in the badge or not. */
+  /** Whether there is anything to mark read, in the badge or not. */
   get anything() {
     const { channels, threads } = this.inbox;
     return [...channels.values()].some((c) => c.unread || c.flagged) || [...threads.values()].some((t) => t.unread);
@@ -126,14 +128,15 @@ export class Device {
 
   #back() {
     this.#outages++;
-    this.app.stopped = ''; // an inbox is read from all partitions
+    this.app.stopped = ''; // an inbox needs all partitions
     if (this.away) announce(`${title(this.user)}'s ${this.kind} is connected again`);
     this.away = undefined;
   }
 
   // Reading
 
-  /** Opens a channel: the unread line is put where reading had stopped, and stays there. `back`: it was open before. */
+  /** Opens a channel: the unread line is put where reading had stopped, and stays there. `back`:
+   * Back returned to it. */
   open(id, back = false) {
     const was = this.selected;
     if (id !== was) this.blur();
@@ -148,7 +151,7 @@ export class Device {
     const c = this.channel;
     this.line = c?.unread ? c.first_unread?.message_id ?? '' : '';
     this.lineCount = c?.unread ?? 0;
-    this.atBottom = !this.line; // with a line, nothing is read before it is known that the end is in sight as well
+    this.atBottom = !this.line; // with a line, nothing is read before the end is known to be visible as well
     this.jump = this.line || 'end';
     this.app.messages.channel(id);
     void this.loadReaders(id);
@@ -156,7 +159,7 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Opens a thread where its reading had stopped. */
+  /** Opens a thread at its first unread reply. */
   openThread(id) {
     this.blur();
     this.panel = id;
@@ -170,7 +173,7 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Lists the threads that the person follows. */
+  /** Lists the threads that the user follows. */
   openThreads() {
     this.blur();
     this.panel = 'threads';
@@ -188,7 +191,7 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Makes Back lead to a channel. */
+  /** Makes Back return to a channel. */
   #returnable(id) {
     const layer = new Layer(() => {
       this.#before.splice(this.#before.indexOf(layer), 1);
@@ -198,7 +201,8 @@ export class Device {
     layer.opened();
   }
 
-  /** Shows the messages. A narrow device shows them in the place of its list; returns whether this one is. */
+  /** Shows the messages. On a narrow device they cover its list; returns whether this device is
+   * narrow. */
   showMessages() {
     const list = document.querySelector(`#${this.id} .channels`);
     const narrow = this.pane === 'list' && list && list.offsetWidth === list.parentElement.offsetWidth;
@@ -207,7 +211,7 @@ export class Device {
     return narrow;
   }
 
-  /** Shows the channel list again, where it was covered. */
+  /** Shows the channel list again, if it was covered. */
   showList() {
     this.blur();
     this.pane = 'list';
@@ -215,13 +219,13 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Whether what is open was marked unread here, and is to stay so. */
+  /** Whether what is open was marked unread here and must stay so. */
   get kept() { return Boolean(this.#kept) && this.#kept.thread === this.thread; }
 
   get thread() { return this.panel && this.panel !== 'threads' ? this.panel : undefined; }
 
-  /** Reads what is in front of the person, if somebody is looking: this device is in use, the page is shown, the end of the
-   * messages is on the screen, and nothing was marked to be kept. */
+  /** Marks the visible messages read if the user is looking: this device is in use, the page is
+   * visible, the end of the messages is on the screen, and nothing was marked unread here. */
   look() {
     if (!this.selected || this.panel === 'threads') return;
     const looks = this.active && this.attentive && this.online && this.visible && !this.kept && (this.thread || this.atBottom) && document.visibilityState === 'visible';
@@ -244,7 +248,7 @@ export class Device {
     this.focused = '';
   }
 
-  /** Reads to the newest message that is drawn. */
+  /** Reads up to the newest message that is drawn. */
   #readHere() {
     const scope = this.thread ? this.threadEntry(this.thread) : this.channel;
     const newest = this.newest();
@@ -259,14 +263,14 @@ export class Device {
     return shown.at(-1);
   }
 
-  /** Whether a message does not exist for this person. */
+  /** Whether a message is hidden from this user. */
   hides(message) { return this.app.hidden.has(this.user, this.selected, message); }
 
   threadEntry(id) {
     return this.inbox.threads.get(`${this.selected}\0${id}`) ?? this.threads.find((t) => t.thread_id === id && t.channel_id === this.selected);
   }
 
-  /** What is open stays unread, though somebody looks at it, until it is opened again. */
+  /** Keeps what is open unread, although the user looks at it, until it is opened again. */
   keepUnread() {
     this.blur();
     this.#kept = { thread: this.thread, seen: false };
@@ -282,7 +286,7 @@ export class Device {
     this.app.redraw();
   }
 
-  /** The person says that all of this channel is read. */
+  /** Marks all of this channel read, at the user's request. */
   markRead() {
     this.#kept = undefined;
     this.atBottom = true;
@@ -311,7 +315,8 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Goes to the first message that mentions this person. In a large channel the frames do not say which that is. */
+  /** Scrolls to the first message that mentions this user. The frames of a large channel do not
+   * name it. */
   async jumpToMention() {
     const first = this.channel?.first_mention ?? (await this.run(query('GetUnread', { user_id: this.user, channel_id: this.selected })))?.first_mention;
     if (first?.message_id) this.jumpTo(first.message_id);
@@ -334,7 +339,7 @@ export class Device {
 
   // Writing
 
-  /** Writes a message; tells whether it was written. What went wrong is said in the pane. */
+  /** Posts a message; returns whether it was written. An error is shown in the pane. */
   async post(text, thread) {
     const members = this.app.messages.channel(this.selected).members;
     const called = new Set(calls(text, among(members)).map((part) => part.user).filter(Boolean));
@@ -371,7 +376,7 @@ export class Device {
       announce(`${title(m.sender_id)} in ${channelName(m.channel_id, this.user)}: ${m.preview}`);
     }
     const at = this.#pointers(this.readers, m.channel_id);
-    if (m.sender_id && at.size) at.set(m.sender_id, { message_id: m.message_id, seq: m.seq, at: m.at }); // sending reads
+    if (m.sender_id && at.size) at.set(m.sender_id, { message_id: m.message_id, seq: m.seq, at: m.at }); // sending a message reads up to it
   }
 
   /** Somebody has played a message. */
@@ -381,7 +386,8 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Asks who has played a message of this person's: the frames tell of what is played while they are connected. */
+  /** Loads who has played a message of this user. While the device is connected, frames report
+   * it. */
   async loadViewed(message) {
     this.viewed.set(message.message_id, new Set());
     const x = await query('GetReceipts', { channel_id: this.selected, message_id: message.message_id }).catch(() => undefined);
@@ -420,7 +426,7 @@ export class Device {
     this.app.redraw();
   }
 
-  /** Who has read a message, without its sender. */
+  /** The users who have read a message, without its sender. */
   readersOf(message) {
     return this.#beyond(this.readers, message);
   }
@@ -433,13 +439,14 @@ export class Device {
     const past = (r) => r && this.app.messages.indexOf(this.selected, r.message_id) >= message.index;
     const out = new Set();
     for (const [user, r] of of.get(this.selected) ?? []) if (past(r)) out.add(user);
-    // The user of this page has a pointer of their own, which comes before the receipts (those are joined over two seconds).
+    // The page knows the pointers of its own users before the receipts, which are collected for two
+    // seconds.
     if (of === this.readers) for (const d of this.app.devices) if (past(d.inbox.channels.get(this.selected)?.last_read)) out.add(d.user);
     out.delete(message.sender_id);
     return [...out].sort();
   }
 
-  /** sent, delivered or read: the least over all who should get it. */
+  /** sent, delivered or read: the lowest status of all recipients. */
   statusOf(message) {
     const others = this.app.messages.channel(this.selected).members.filter((u) => u !== message.sender_id && !message.hidden_from?.includes(u));
     const read = new Set(this.readersOf(message));
@@ -448,11 +455,12 @@ export class Device {
     return others.length && others.every((u) => got.has(u)) ? 'delivered' : 'sent';
   }
 
-  /** Follows numbers that changed: the line appears with the first message that nobody looked at. */
+  /** Follows changed numbers: the line appears with the first message that arrives while nobody
+   * looks. */
   #follow() {
-    const [first] = this.inbox.sorted; // nothing, of somebody who has archived all
+    const [first] = this.inbox.sorted; // undefined if the user has archived all channels
     if (!this.selected && first && !this.greeted) {
-      this.greeted = true; // what is most urgent is open when the page opens; a narrow device shows its list
+      this.greeted = true; // when the page opens, the most urgent channel opens; a narrow device shows its list
       this.open(first.channel_id);
       this.showList();
     }
@@ -463,8 +471,8 @@ export class Device {
     if (this.focused || (this.active && this.atBottom)) queueMicrotask(() => this.look());
   }
 
-  /** What was marked unread here and is read on another device is kept no more. Until the mark has come back as a number, there
-   * being none says nothing. */
+  /** A channel that was marked unread here and is read on another device need not stay unread.
+   * While the mark has not yet come back as a number, a missing number proves nothing. */
   #keep() {
     if (!this.#kept) return;
     const scope = this.#kept.thread ? this.threadEntry(this.#kept.thread) : this.channel;
@@ -472,7 +480,7 @@ export class Device {
     else if (this.#kept.seen) this.#kept = undefined;
   }
 
-  /** Runs what may fail, and says so in the pane. */
+  /** Awaits a promise, and shows its error in the pane. */
   async run(promise) {
     try {
       const got = await promise;

@@ -1,18 +1,20 @@
-// Drawing: h describes an element, draw makes a parent's children what is described, and changes only what differs, so
-// focus, selection and scroll positions stay. Text is only ever set as text.
+// Drawing: h describes an element, and draw makes a parent's children match the description. It
+// changes only what differs, so focus, selection and scroll positions stay. Text is only ever set
+// as text.
 
 import { hue, initial } from '/ui/words.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const made = new WeakMap(); // by node: what it was made from
+const made = new WeakMap(); // by node: its description
 
-/** Describes an element. Props: `key` tells siblings apart, `onclick` and the like are listeners, `ref` is called with the
- * element after each drawing, `value` and `checked` are set as properties, everything else is an attribute. */
+/** Describes an element. Props: `key` identifies it among its siblings, `onclick` and the like
+ * are listeners, `ref` is called with the element after each drawing, `value` and `checked` are
+ * set as properties, everything else is an attribute. */
 export function h(tag, props, ...kids) {
   return { tag, props: props ?? {}, kids: kids.flat(9).filter((k) => k !== null && k !== undefined && k !== false && k !== true) };
 }
 
-/** Makes the children of `parent` what `list` describes. */
+/** Makes the children of `parent` match `list`. */
 export function draw(parent, list) {
   const wanted = [list].flat(9).filter((k) => k !== null && k !== undefined && k !== false && k !== true);
   const old = new Map();
@@ -37,7 +39,7 @@ export function draw(parent, list) {
   }
 }
 
-/** Puts a node before another. What is moved loses the focus that it has, and gets it back. */
+/** Puts a node before another. A moved node loses the focus, and gets it back. */
 function move(parent, node, before) {
   const focused = node.isConnected && node.contains(document.activeElement) ? document.activeElement : undefined;
   parent.insertBefore(node, before);
@@ -68,17 +70,17 @@ function update(node, want) {
   made.set(node, want);
   for (const name in was) if (!(name in props)) set(node, name, undefined);
   for (const name in props) if (props[name] !== was[name] || name === 'value' || name === 'checked') set(node, name, props[name]);
-  if (!props.own) draw(node, want.kids); // what an element draws itself is left alone
+  if (!props.own) draw(node, want.kids); // an element that draws its own content is left alone
   props.ref?.(node);
 }
 
 function set(node, name, value) {
   if (name === 'key' || name === 'ref' || name === 'own') return;
-  if (name === 'onfocusin') listen(node, 'focusin', value); // which elements have no property for
+  if (name === 'onfocusin') listen(node, 'focusin', value); // elements have no such property
   else if (name.startsWith('on')) node[name] = value ?? null;
-  else if (name === 'checked' || (name === 'value' && node.tagName !== 'OPTION')) { // an option without the attribute has its text
+  else if (name === 'checked' || (name === 'value' && node.tagName !== 'OPTION')) { // an option without the attribute has its text as value
     if (node[name] !== value) node[name] = value ?? '';
-  } else if (name === 'vars') { // CSS variables: a style attribute is not allowed here
+  } else if (name === 'vars') { // CSS variables: the policy forbids a style attribute
     for (const v in value) node.style.setProperty(v, value[v]);
   } else if (value === undefined || value === null || value === false) node.removeAttribute(name);
   else node.setAttribute(name, value === true ? '' : String(value));
@@ -91,8 +93,8 @@ function listen(node, type, fn) {
   listeners.set(node, fn);
 }
 
-/** Draws with `render` into `parent` at most once a frame, each time the function that it returns is called. A page that is
- * not shown draws as well, only later: timers run there and frames do not. */
+/** Returns a function that draws with `render` into `parent`, at most once a frame. A hidden
+ * page draws later: timers run there, frames do not. */
 export function drawing(parent, render) {
   let asked = false;
   return () => {
@@ -123,13 +125,13 @@ const shapes = {
   reply: 'M10 6 4 12l6 6M4 12h10a6 6 0 0 1 6 6',
 };
 
-/** A drawn sign. It says nothing to a screen reader: what holds it has a label. */
+/** An icon. Screen readers skip it: the element around it has a label. */
 export const icon = (name) => h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true', focusable: 'false' }, h('path', { d: shapes[name] }));
 
-/** What stands for a person: a letter in the colour of the name. */
+/** An avatar: a letter in the colour of the name. */
 export const avatar = (user, size = '') => h('span', { class: `avatar ${size}`, 'aria-hidden': 'true', vars: { '--hue': hue(user) } }, initial(user));
 
-/** Says something to people who do not see the page. */
+/** Announces a text to screen readers. */
 export function announce(text) {
   const status = document.getElementById('status');
   if (status.textContent !== text) status.textContent = text;

@@ -1,4 +1,5 @@
-// What is behind a number: the answer of ExplainUnread, as a sum and as the messages themselves.
+// The explanation of a number: the answer of ExplainUnread, as a sum and as the messages
+// themselves.
 
 import { CallError, query } from '/ui/api.js';
 import { totalsOf } from '/ui/client/index.js';
@@ -14,8 +15,8 @@ const reasons = {
   before_join: ['before joining', 'history is not unread'], hidden: ['hidden', 'by this person, or not meant for them'],
 };
 
-/** Opens the explanation of a channel, of a thread, or of all of a person's numbers. `device` is who asks: a device, or a
- * person of whom the page has none, as {user, app}. */
+/** Opens the explanation of a channel, of a thread, or of all of a user's numbers. `device` is a
+ * device, or {user, app} for a user who has none on the page. */
 export async function explain(device, channel, thread) {
   if (!channel) {
     open(`${title(device.user)}'s badge`, () => sum(device));
@@ -32,7 +33,7 @@ export async function explain(device, channel, thread) {
   }
 }
 
-/** What a channel gives the badge, and why it is not simply what is unread. */
+/** What a channel adds to the badge, and why that differs from its unread number. */
 function part(device, c) {
   const t = totalsOf([c], []);
   const level = levelWords(c);

@@ -1,4 +1,4 @@
-// What the page says of itself: its keys, and what its signs mean.
+// The help of the page: its keys, and what its signs mean.
 
 import { h, icon } from '/ui/dom.js';
 import { open } from '/ui/sheet.js';
@@ -16,9 +16,9 @@ const KEYS = [
 ];
 
 const SIGNS = [
-  ['a channel', 'Click it to read it. Only the device that you have in your hands reads.'],
-  ['a number', 'Unread messages. Click it to see which they are, and why others do not count.'],
-  ['@ and a number', 'Those of them that mention this person.'],
+  ['a channel', 'Click it to read it. Only the device in use marks messages read.'],
+  ['a number', 'Unread messages. Click it to see which messages count, and why others do not.'],
+  ['@ and a number', 'The unread messages that mention this person.'],
   ['offline', 'Unread messages that came while no device of this person was online.'],
   ['Read by', 'Who has received and who has read a message, and when. Click it.'],
 ];
@@ -32,7 +32,7 @@ const KEY = 'strip';
 let shown = true;
 try { shown = localStorage.getItem(KEY) !== 'closed'; } catch { /* a page may be denied its storage */ }
 
-/** What one looks at, in a line, until somebody closes it. */
+/** A line of help about the current view, until the user closes it. */
 export function strip(redraw) {
   return shown && h('p', { key: 'strip', class: 'strip' },
     h('span', {}, h('b', {}, 'Click a channel to read it. Click a number to see why.'), h('span', { class: 'more' }, ' Each frame is a device of one person. '), ' ', h('button', { class: 'link', type: 'button', onclick: help }, 'Keys and signs')),

@@ -1,5 +1,6 @@
-// Which messages people have hidden for themselves. Tidemark leaves them out of all numbers, and tells no list of them: which
-// they are, the message store of the chat product knows. Here this tab remembers it.
+// The messages that users have hidden for themselves. Tidemark leaves them out of all numbers, but
+// has no list of them: that is in the message store of the chat product. Here this tab remembers
+// them.
 
 const KEY = 'hidden';
 const name = (user, channel, id) => JSON.stringify([user, channel, id]);
@@ -16,7 +17,7 @@ export class Hidden {
     try { sessionStorage.setItem(KEY, JSON.stringify([...this.#all])); } catch { /* as above */ }
   }
 
-  /** Whether a message does not exist for a user: by their own word, or because they ignore its sender. */
+  /** Whether a message is hidden from a user: they have hidden it, or they ignore its sender. */
   has(user, channel, m) {
     return m.hidden_from?.includes(user) || this.#all.has(name(user, channel, m.message_id));
   }

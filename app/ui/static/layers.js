@@ -1,24 +1,26 @@
-// What opens over something else, and that Back closes it: on a phone Back would leave the page otherwise.
+// Layers that open over something else. Back closes the uppermost one: on a phone it would
+// otherwise leave the page.
 
-const open = []; // the layers that are open, the uppermost last
+const open = []; // the open layers, the uppermost last
 let asked = false; // settle runs at the end of the task
-let goingBack = false; // the history is on its way to as many entries as there are layers
-let next; // the fragment of the link that the person followed meanwhile
+let goingBack = false; // the history is going back to as many entries as there are layers
+let next; // the fragment of a link that the user followed meanwhile
 
-/** Something that covers what was there: a dialog, a thread, the messages of a narrow device. `close` takes it away. */
+/** A layer covers what was visible: a dialog, a thread, the messages of a narrow device. `close`
+ * removes it. */
 export class Layer {
-  /** @param {() => void} close is called when the person goes back
-   * @param {boolean} stays whether it stays open under a view that the person turns to */
+  /** @param {() => void} close is called when the user goes back
+   * @param {boolean} stays whether it stays open under a view that the user turns to */
   constructor(close, stays = false) { Object.assign(this, { close, stays }); }
 
-  /** The layer was opened. Opening it twice is opening it once. */
+  /** The layer was opened. Further calls do nothing. */
   opened() {
     if (open.includes(this)) return;
     open.push(this);
     settle();
   }
 
-  /** The layer was closed by other means than Back. */
+  /** The layer was closed, but not by Back. */
   closed() {
     const at = open.indexOf(this);
     if (at < 0) return;
@@ -27,13 +29,15 @@ export class Layer {
   }
 }
 
-// An entry without a state is one that a link has just added. One of before a reload has nothing open any more.
+// A link has just added an entry without a state. After a reload, no layer of an earlier entry is
+// open.
 history.replaceState({ layers: 0 }, '');
 
 const depth = () => history.state?.layers ?? 0;
 
-/** Gives the history as many entries as there are layers. It waits for the end of the task, and while the history goes back
- * for the end of that: going back takes effect later than adding an entry. */
+/** Gives the history as many entries as there are layers. It waits for the end of the task, and
+ * while the history goes back for the end of that, because history.back() takes effect later
+ * than adding an entry. */
 function settle() {
   if (asked || goingBack) return;
   asked = true;
@@ -50,8 +54,8 @@ function settle() {
   });
 }
 
-// A link that is followed while the history goes back adds an entry, and Back would leave that one instead: it is followed
-// afterwards.
+// A link that is followed while the history goes back would add an entry, and Back would leave that
+// entry instead. So the link is followed afterwards.
 addEventListener('click', (e) => {
   const link = e.target.closest?.('a[href^="#"]');
   if (!goingBack || !link) return;
@@ -60,7 +64,7 @@ addEventListener('click', (e) => {
 }, true);
 
 addEventListener('popstate', () => {
-  if (goingBack) { // what was opened since is no part of it
+  if (goingBack) { // layers that were opened since are not part of it
     goingBack = false;
     settle();
     return;
@@ -74,5 +78,5 @@ addEventListener('popstate', () => {
     return;
   }
   while (open.length > depth()) open.pop().close();
-  if (depth() > open.length) history.replaceState({ layers: open.length }, ''); // forward again: what was closed stays so
+  if (depth() > open.length) history.replaceState({ layers: open.length }, ''); // forward again: closed layers stay closed
 });

@@ -1,4 +1,4 @@
-// Dead letters: by reason, in pages, and written again.
+// Dead letters: by reason, in pages, with replay.
 
 import { own, tell } from '/ui/api.js';
 import { copyable } from '/ui/copy.js';
@@ -6,7 +6,7 @@ import { announce, h, icon } from '/ui/dom.js';
 import { open } from '/ui/sheet.js';
 import { bytes, count, exactTime, plural } from '/ui/words.js';
 
-const EVERY = 3000; // other nodes write dead letters too, and this node counts one before it is written
+const EVERY = 3000; // other nodes write dead letters too, and this node counts a letter before it is written
 
 export class Letters {
   page; // {letters, next, total, version, reasons, counted}
@@ -19,12 +19,12 @@ export class Letters {
 
   constructor(redraw, about) { Object.assign(this, { redraw, about }); }
 
-  /** Asks whether there are new ones, now and then, while the newest are shown. */
+  /** Polls for new letters while the newest are shown. */
   async look() {
     if (!this.#cursor && performance.now() - this.#at >= EVERY) await this.#read();
   }
 
-  /** Reads a page, one answer at a time: an older one never replaces a newer one. */
+  /** Reads a page, one at a time, so that an older answer never replaces a newer one. */
   async #read(version = this.page?.version) {
     if (this.#loading) return;
     this.#loading = true;
@@ -93,7 +93,7 @@ export class Letters {
     ];
   }
 
-  /** Asks before it writes all letters of a reason. */
+  /** Asks for confirmation before it writes all letters of a reason again. */
   #askReplay() {
     const { reason } = this;
     const { version, reasons, total } = this.page;
@@ -119,7 +119,7 @@ export class Letters {
   }
 }
 
-/** Opens a letter with its value. */
+/** Shows a letter with its value. */
 function look(l) {
   const sheet = open(`Dead letter ${l.partition}/${l.offset}`, []);
   const draw = (more) => sheet.set([
@@ -142,7 +142,7 @@ function look(l) {
   draw();
 }
 
-/** What is wrong with a dead letter, without the reason that stands beside it. */
+/** The problem of a dead letter, without the reason that is shown beside it. */
 const wrong = (l) => (l.detail.startsWith(`${l.reason}: `) ? l.detail.slice(l.reason.length + 2) : l.detail);
 
 function pretty(text) {

@@ -1,6 +1,7 @@
-// What `tidemark compare` has found, read from its output: lines of JSON (--json), or the metrics of --follow.
+// The result of `tidemark compare`, read from its output: lines of JSON (--json), or the metrics of
+// --follow.
 
-/** The buckets, in the order in which people read them. */
+/** The buckets, in reading order. */
 export const buckets = {
   equal: ['equal', 'both sides have the same number'],
   policy: ['policy', 'they count something else by intention'],
@@ -10,7 +11,7 @@ export const buckets = {
   moved: ['moved', 'it changed between all readings'],
 };
 
-/** How many lines that differ are kept for the list; all are counted. */
+/** The largest number of differing lines in the list; all are counted. */
 export const KEPT = 20_000;
 
 /** A result: counts by bucket and by reason, and the first lines that differ. */
@@ -20,11 +21,11 @@ export class Found {
   counts = Object.fromEntries(Object.keys(buckets).map((b) => [b, 0]));
   reasons = new Map(); // by bucket and reason without its numbers: {bucket, reason, n}
   lines = [];
-  dropped = 0; // lines that differ and are not kept
-  unread = 0; // lines that are none of a comparison
+  dropped = 0; // differing lines that are not kept
+  unread = 0; // lines that do not belong to a comparison
   metrics = false;
 
-  /** Takes a line of text. */
+  /** Adds a line of text. */
   take(text) {
     const line = text.trim();
     if (!line) return;
@@ -56,7 +57,7 @@ export class Found {
     else this.dropped++;
   }
 
-  /** Takes `tidemark_compare_pairs{bucket="…"} 12`: the last round of --follow. */
+  /** Adds `tidemark_compare_pairs{bucket="…"} 12`: the last round of --follow. */
   #metric(text) {
     const m = /^tidemark_compare_pairs\{bucket="(\w+)"\} ([\d.e+]+)$/.exec(text);
     if (m && Object.hasOwn(buckets, m[1])) {
@@ -67,7 +68,8 @@ export class Found {
   }
 }
 
-/** Reads a file or a pasted text piece by piece, however long it is, and tells now and then how far it is. */
+/** Reads a file or a pasted text piece by piece, however long it is, and reports its progress
+ * now and then. */
 export async function read(blob, progress) {
   const found = new Found();
   let rest = '';

@@ -1,4 +1,4 @@
-// What there is to see of a user, a channel or a message, wherever they are: nobody needs a device on the page for it.
+// Details of a user, a channel or a message, without a device on the page.
 
 import { query } from '/ui/api.js';
 import { copyable, quoted } from '/ui/copy.js';
@@ -12,7 +12,7 @@ const asking = () => h('p', { class: 'empty' }, 'Asking …');
 const trouble = (err) => h('p', { class: 'trouble' }, err.message);
 const named = (id) => `${isDirect(id) ? '' : '#'}${channelName(id)}`;
 
-/** A list that comes in pages: what was read of it, and a button for more. */
+/** A list in pages: the entries that were read, and a button for more. */
 class Pages {
   list = [];
   token = '';
@@ -38,7 +38,7 @@ class Pages {
   }
 }
 
-/** Opens a user: what they see of all their channels, and a device of theirs. */
+/** Opens a user: all of their channels, and a button that adds a device of theirs. */
 export async function person(app, user) {
   const sheet = open(title(user), asking());
   let totals;
@@ -69,7 +69,7 @@ function inbox(app, user, totals, pages) {
   ];
 }
 
-/** Opens a channel: its head, and how far each of its members has read. */
+/** Opens a channel: its latest message, and how far each of its members has read. */
 export async function channel(app, id) {
   const sheet = open(named(id), asking());
   let head;
@@ -106,7 +106,8 @@ function readers(app, c, pages) {
   ];
 }
 
-/** Opens a message: who has it, and since when. `known` are its readers as far as a device knows them. */
+/** Opens a message: who has received and read it, and when. `known` are the readers that a
+ * device knows. */
 export async function message(app, channelId, id, known = []) {
   const m = app.messages.channel(channelId).byId.get(id);
   const head = [

@@ -1,11 +1,11 @@
-// One message as it is drawn: who wrote it, its text, who has it, and what can be done with it.
+// One message: its author, its text, its status, and its buttons.
 
 import { avatar, h, icon } from '/ui/dom.js';
 import { SMALL } from '/ui/device.js';
 import { VOICE, hideMessage, isVoice, play, setLine } from '/ui/said.js';
 import { among, calls, count, exactTime, names, plural, timeOf, title } from '/ui/words.js';
 
-/** Replies are read in their thread, and nobody's thread pointer but one's own is told to a page. */
+/** Replies are read in their thread, and the page gets no other user's pointer in a thread. */
 const inThreadOnly = (m) => m.thread_id && !m.broadcast;
 
 function ticks(device, m) {
@@ -28,7 +28,7 @@ function readBy(device, m, last) {
   }, who.slice(0, 3).map((u) => avatar(u, 'dotty')), `Read by ${count(who.length)}`);
 }
 
-/** A message to be played: everybody may play it, and its sender sees who did. */
+/** A voice message: everybody may play it, and its sender sees who did. */
 function voice(device, m) {
   if (!isVoice(m) || !device.app.can('messages_viewed')) return undefined;
   if (m.sender_id === device.user) {
@@ -42,10 +42,10 @@ function voice(device, m) {
   return h('button', { key: 'play', class: 'chip', type: 'button', tabindex: '-1', 'aria-pressed': String(Boolean(played)), onclick: () => play(device, m) }, icon('play'), played ? 'Played' : 'Play');
 }
 
-/** Text without what has no shape: a control character would be drawn as an empty box. */
+/** Text without invisible characters: a control character would be drawn as an empty box. */
 const spoken = (text) => String(text ?? '').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '·');
 
-/** Text with names that are called set apart. */
+/** Text with its mentions highlighted. */
 function body(m, device) {
   if (m.deleted) return h('span', { class: 'gone' }, 'deleted');
   const parts = calls(spoken(isVoice(m) ? m.preview.replace(VOICE, '') : m.preview), among(device.app.messages.channel(device.selected).members));
@@ -79,7 +79,8 @@ export function message(device, m, before, options) {
       own && !m.deleted && tool('Delete', 'close', () => device.erase(m))));
 }
 
-/** Up and down go through the messages, right and left through what can be done with one: a list is one stop of the Tab key. */
+/** Up and down move through the messages, right and left through the buttons of one: a list is
+ * one stop of the Tab key. */
 export function messageKeys(e) {
   const at = e.target.closest('.message');
   const go = (list, from, step) => list[Math.max(0, Math.min(list.length - 1, from + step))];

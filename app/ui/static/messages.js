@@ -1,10 +1,10 @@
-// The messages of channels, as the message store of the chat product tells them. Tidemark itself keeps no text: `dev` has a
-// small store of its own, read from chat.messages.
+// The messages of channels, from the message store of the chat product. Tidemark itself keeps no
+// text: `dev` has a small store of its own, read from chat.messages.
 
 import { Observable } from '/ui/client/index.js';
 import { follow, own, refused } from '/ui/api.js';
 
-const AGAIN = 1000; // milliseconds until a stream that ended is asked for again
+const AGAIN = 1000; // milliseconds before an ended stream is opened again
 
 class Channel {
   messages = []; // oldest first
@@ -17,7 +17,7 @@ class Channel {
   again = false;
 }
 
-/** All channels that somebody has opened. `changed` counts, so that whoever draws knows. */
+/** All channels that were opened. `changed` counts changes, so that views know when to draw. */
 export class Messages {
   #channels = new Map();
   changed = new Observable(0);
@@ -28,10 +28,10 @@ export class Messages {
     void this.#follow();
   }
 
-  /** Hears what changes, for as long as the page is there. */
+  /** Follows the changes for as long as the page exists. */
   async #follow() {
     const opened = () => {
-      for (const id of this.#channels.keys()) void this.load(id, true); // what changed meanwhile was not told
+      for (const id of this.#channels.keys()) void this.load(id, true); // changes since the last stream were not reported
       void this.loadPeople();
     };
     const told = ({ channels }) => {
@@ -78,7 +78,7 @@ export class Messages {
     try {
       const since = c.revision;
       const got = await own(`history?channel_id=${encodeURIComponent(id)}&since=${since}`);
-      if (c.revision !== since) c.again = true; // all was asked for meanwhile, and this is a part, perhaps of another process
+      if (c.revision !== since) c.again = true; // everything was requested meanwhile, and this is a part, perhaps from another process
       else this.#take(c, since, got);
     } catch { /* a change, or the next connection, asks again */ } finally {
       c.busy = false;
@@ -89,7 +89,7 @@ export class Messages {
     }
   }
 
-  /** Takes what has changed in a channel since a revision. */
+  /** Applies the changes of a channel since a revision. */
   #take(c, since, got) {
     if (got.revision < since || since === 0) { // the node was restarted: its revisions begin again
       c.messages = [];
@@ -112,7 +112,8 @@ export class Messages {
     }
   }
 
-  /** Where a message is in its channel: -1 if it is older than what is kept, or not there yet. */
+  /** The index of a message in its channel: -1 if it is older than the kept ones, or not there
+   * yet. */
   indexOf(id, messageId) {
     return this.#channels.get(id)?.byId.get(messageId)?.index ?? -1;
   }

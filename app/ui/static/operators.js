@@ -1,4 +1,4 @@
-// The view of those who run it: what this node does, partition by partition, live.
+// The view for operators: what this node does, partition by partition, live.
 
 import { own } from '/ui/api.js';
 import { chart, quantile, stacked } from '/ui/charts.js';
@@ -11,7 +11,8 @@ import { bytes, count, duration, exactTime, hostOf, rate, short } from '/ui/word
 const EVERY = 1000; // milliseconds between two readings
 const KEPT = 90;
 const SERIES_EVERY = 10_000;
-/** The ranges of the charts, in milliseconds. What this tab saw has a value a second, the node's own memory one of every ten. */
+/** The ranges of the charts, in milliseconds. This tab has a value a second, the node's memory
+ * one every ten seconds. */
 const ranges = [['tab', 'This tab', KEPT * 1000], ['ten', '10 minutes', 600_000], ['hour', '1 hour', 3_600_000]];
 const phases = ['decode', 'fold', 'drain', 'publish', 'cut', 'apply', 'commit'];
 const meaning = {
@@ -22,7 +23,7 @@ const meaning = {
 export class Operators {
   about = {};
   readings = []; // newest last
-  series = []; // what the node remembers of the last hour
+  series = []; // the node's samples of the last hour
   range = 'tab';
   #seriesAt = -Infinity;
   trouble = '';
@@ -33,7 +34,7 @@ export class Operators {
     this.letters = new Letters(redraw, () => this.about);
   }
 
-  /** Reads while somebody looks. */
+  /** Polls while the view is shown. */
   watch(on) { this.#poll.watch(on); }
 
   async #read() {
@@ -41,7 +42,7 @@ export class Operators {
       const r = await own('operators');
       this.trouble = '';
       const last = this.readings.at(-1);
-      if (last && r.at <= last.at) this.readings = []; // another clock, another process
+      if (last && r.at <= last.at) this.readings = []; // a new process, or the clock was set back
       this.readings.push(r);
       if (this.readings.length > KEPT) this.readings.shift();
     } catch (err) {
@@ -64,18 +65,19 @@ export class Operators {
 
   get now() { return this.readings.at(-1); }
 
-  /** The points of a chart: of the readings of this tab, or of the node's samples. */
+  /** The points of a chart: from the readings of this tab, or from the node's samples. */
   points(ofReading, ofSample) {
     return this.range === 'tab' ? this.readings.map((r) => [r.at, ofReading(r)]) : this.series.map((s) => [s.at, ofSample(s) ?? NaN]);
   }
 
-  /** The same of a counter, as its rate a second. */
+  /** The points of a counter, as its rate a second. */
   rates(ofReading, ofSample) {
     return this.points(ofReading, ofSample).flatMap(([at, v], i, all) => (i ? [[at, Math.max(0, v - all[i - 1][1]) / ((at - all[i - 1][0]) / 1000)]] : []));
   }
 
-  /** The phases' histograms of ten seconds ago, which what is shown is counted from. A node that has published nothing
-   * since is measured from its start: no figure beside one that is told would look like a contradiction. */
+  /** The phases' histograms of ten seconds ago, which are subtracted from the current ones. If
+   * the node has published nothing since, the histograms are from its start: a count without a
+   * figure beside it would look like a contradiction. */
   recent() {
     const was = (this.readings.at(-11) ?? this.readings[0])?.histograms['processor_phase_seconds'] ?? {};
     const published = (h) => h?.publish?.count ?? 0;
@@ -183,14 +185,14 @@ export class Operators {
   }
 }
 
-/** Six colours that stand for a digest: equal ones look equal at a glance. */
+/** Six colours for a digest: equal digests look equal at a glance. */
 const swatch = (digest) => h('svg', { class: 'print', viewBox: '0 0 18 6', 'aria-hidden': 'true' },
   [0, 1, 2, 3, 4, 5].map((i) => h('rect', { key: i, x: i * 3, y: 0, width: 3, height: 6, class: `tone-${parseInt(digest.slice(i * 2, i * 2 + 2), 16) % 8}` })));
 
-/** A digest, short; that of no record at all is a word. */
+/** A digest, shortened; a word for the digest of no records. */
 const print = (digest, title) => (/^0+$/.test(digest) ? h('span', { class: 'note' }, 'empty') : h('code', { class: 'digest', title }, swatch(digest), digest.slice(0, 12)));
 
-/** How long ago, from milliseconds. */
+/** A duration of the past in words, from milliseconds. */
 const ago = (ms) => (ms < 1500 ? 'just now' : `${ms < 120_000 ? `${Math.round(ms / 1000)} s` : ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} days`} ago`);
 
 const sumOf = (values, what) => Object.entries(values).reduce((n, [k, v]) => n + (k.startsWith('processor_store_entries{') && k.slice(24, -1).split(',').includes(what) ? v : 0), 0);

@@ -1,4 +1,4 @@
-// What a device shows: who it is, the channel list, and beside it what is open.
+// A device on the page: its user, the channel list, and beside it what is open.
 
 import { channelList } from '/ui/channel-list.js';
 import { conversation } from '/ui/conversation.js';
@@ -9,13 +9,14 @@ import { capped, count, hue, title } from '/ui/words.js';
 
 const states = { open: 'online', connecting: 'connecting', waiting: 'connecting', closed: 'offline' };
 
-/** What those are told who are connected while a partition is not served. */
-export const STOPPED = 'Some numbers may be those of before: a part of what they are made of is not served now.';
+/** Shown on connected devices while a partition is not served. */
+export const STOPPED = 'Some numbers may be old: a partition that they need is not served now.';
 
 /** A device. */
 export function pane(device) {
   const { inbox } = device;
-  // A connection that opens and has no inbox yet, where others have failed, is none: it would come and go.
+  // A connection that opens and has no inbox yet, after others have failed, does not count: the
+  // state would flicker.
   const state = device.online ? (device.away ? 'connecting' : states[device.client.state.value]) : 'offline';
   const name = title(device.user);
   const total = inbox.badge;

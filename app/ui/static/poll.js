@@ -1,4 +1,4 @@
-// Reading again and again while somebody looks.
+// Polling while a view is shown.
 
 export class Poll {
   #every;
@@ -6,7 +6,7 @@ export class Poll {
   #timer;
   #watched = false;
 
-  /** read is called every so many milliseconds after it has ended, while the view is watched. */
+  /** read is called `every` milliseconds after its last call ended, while the view is shown. */
   constructor(every, read) {
     this.#every = every;
     this.#read = read;
@@ -21,7 +21,7 @@ export class Poll {
 
   async #turn() {
     await this.#read();
-    clearTimeout(this.#timer); // of a reading that was under way when the view was left and entered again
+    clearTimeout(this.#timer); // of a call that was in progress when the view was left and entered again
     if (this.#watched) this.#timer = setTimeout(() => void this.#turn(), this.#every);
   }
 }

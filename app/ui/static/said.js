@@ -1,5 +1,5 @@
-// What a person says of a channel beside what they read: a level, a flag, that it is archived, labels, a line, what is hidden
-// from them, and what they have played.
+// A user's settings of a channel: its level, flag, labels and line, whether it is archived, and
+// which messages are hidden or played.
 
 import { query } from '/ui/api.js';
 import { announce } from '/ui/dom.js';
@@ -10,13 +10,14 @@ export const levels = { ALL: 'all messages', MENTIONS: 'mentions only', NONE: 'n
 
 const HOUR = 3_600_000;
 
-/** Until when a level may hold: milliseconds since 1970. */
+/** How long a level may last: ends as milliseconds since 1970. */
 export const spans = {
   hour: ['for an hour', () => Date.now() + HOUR],
   morning: ['until tomorrow, 8:00', () => { const d = new Date(); d.setDate(d.getDate() + 1); return d.setHours(8, 0, 0, 0); }],
 };
 
-/** The level of a channel in a few words; empty: all of it counts, for good. */
+/** The level of a channel in a few words; empty for the default, which counts everything
+ * permanently. */
 export function levelWords(c) {
   const level = c?.level ?? (c?.muted ? 'NONE' : 'ALL');
   const word = { ALL: 'all', MENTIONS: 'mentions only', NONE: 'muted' }[level];
@@ -32,7 +33,8 @@ export function notify(device, id, level, until, ignoreMentionAll) {
   announce(`${named(device, id)}: ${levels[level]}${end ? ` until ${untilOf(end)}` : ''}`);
 }
 
-/** Marks a channel as to be seen, also one without any message. What is open stays flagged: nobody looks at it any more. */
+/** Flags a channel, even one without messages. The open channel keeps its flag, because the user
+ * no longer looks at it. */
 export function flag(device, id, flagged) {
   if (flagged && id === device.selected) device.keepUnread();
   device.run(device.client.flag(id, flagged));
@@ -54,14 +56,14 @@ export function setLine(device, message) {
   announce(`Your line is below: ${message.preview}`);
 }
 
-/** Takes a message out of this person's numbers and sight, for good. */
+/** Hides a message from this user and their numbers, permanently. */
 export function hideMessage(device, message) {
   device.app.hidden.add(device.user, device.selected, [message.message_id]);
   device.run(device.client.hide(device.selected, [message.message_id]));
   announce('Hidden for you');
 }
 
-/** Clears a channel for this person: all messages that are there now. */
+/** Clears a channel for this user: all current messages. */
 export async function clear(device, id) {
   const { messages } = device.app.messages.channel(id);
   await device.run((async () => {
@@ -73,7 +75,7 @@ export async function clear(device, id) {
   })());
 }
 
-/** Reads a channel to its end, with all of its threads. */
+/** Reads a channel to its end, including its threads. */
 export function readWithThreads(device, id) {
   const c = device.inbox.channels.get(id);
   const newest = device.app.messages.channel(id).messages.at(-1) ?? c?.latest;
@@ -82,7 +84,7 @@ export function readWithThreads(device, id) {
   announce(`${named(device, id)} and its threads are marked read`);
 }
 
-/** How a message begins that is to be played. */
+/** The start of a voice message. */
 export const VOICE = /^🎤\s*/u;
 export const isVoice = (m) => !m.deleted && VOICE.test(m.preview ?? '');
 

@@ -1,4 +1,5 @@
-// Finding a user, a channel or a message: what the page remembers as one types, and whatever else the node knows by its exact id.
+// Search for a user, a channel or a message: among what the page remembers while the user types,
+// and in the node by exact id.
 
 import { own, query } from '/ui/api.js';
 import { avatar, h, icon } from '/ui/dom.js';
@@ -7,7 +8,7 @@ import { open } from '/ui/sheet.js';
 import { channelName, count, isDirect, plural, timeOf, title } from '/ui/words.js';
 
 const PAUSE = 120; // milliseconds without a key before the node is asked
-const AT_ONCE = 8; // channels that are asked for a message at the same time
+const AT_ONCE = 8; // channels that are searched for a message at the same time
 
 /** Opens the search. */
 export function search(app) {
@@ -19,11 +20,11 @@ class Search {
   typed = '';
   text = '';
   found = []; // {kind, key, title, more, open}
-  at = 0; // which of them Enter opens
-  go = false; // Enter came before the answer: the first one opens
-  state = ''; // what is said below the field
-  answered = false; // for what is typed
-  everywhere = false; // Enter asks the channels of the people on the page for a message
+  at = 0; // the entry that Enter opens
+  go = false; // Enter came before the answer: the first entry opens
+  state = ''; // the text below the field
+  answered = false; // the current text was answered
+  everywhere = false; // Enter searches the channels of the users on the page for a message
   #timer;
   #asked = 0;
 
@@ -48,7 +49,7 @@ class Search {
       return;
     }
     const [near, exact] = await Promise.all([own(`search?q=${encodeURIComponent(text)}`).catch((err) => ({ error: err.message })), this.#exact(text)]);
-    if (n !== this.#asked) return; // something else was typed meanwhile
+    if (n !== this.#asked) return; // the text has changed meanwhile
     const list = new Map();
     const put = (x) => { if (!list.has(x.key)) list.set(x.key, x); };
     exact.forEach(put);
@@ -60,16 +61,16 @@ class Search {
     this.everywhere = !near.error && !all.length && this.#channels().length > 0 && !/\s/.test(text);
   }
 
-  /** The channels of the people on the page. */
+  /** The channels of the users on the page. */
   #channels() { return [...new Set(this.app.devices.flatMap((d) => [...d.inbox.channels.keys()]))]; }
 
   #nothing(text) {
     const channels = this.#channels();
     const more = /\s/.test(text) ? '' : ` A message that this page has not seen is found with its channel before it: general ${text}.${channels.length ? ` Enter asks ${channels.length === 1 ? 'the only channel' : `the ${count(channels.length)} channels`} of the people on this page for it.` : ''}`;
-    return `Nobody and nothing is called ${text}.${more}`;
+    return `No user, channel or message is called ${text}.${more}`;
   }
 
-  /** Asks every channel of the people on the page for a message with this id. */
+  /** Searches all channels of the users on the page for a message with this id. */
   async #inAllChannels() {
     const n = ++this.#asked;
     const { text } = this;
@@ -84,7 +85,7 @@ class Search {
     if (n === this.#asked) this.#show(found.flat(), found.flat().length ? '' : `No channel of the people on this page has a message ${text}.`);
   }
 
-  /** Asks the node by exact ids: one for a user or a channel, two for a message in a channel. */
+  /** Asks the node by exact ids: one id for a user or a channel, two for a message in a channel. */
   async #exact(text) {
     const [channelId, id, more] = text.split(/\s+/);
     if (more) return [];

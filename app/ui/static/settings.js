@@ -1,4 +1,4 @@
-// What a person can say of a channel, in one dialog; and what "mark all read" reads, where there is a choice.
+// The dialog with a user's settings of a channel, and the choices of "mark all read".
 
 import { h, icon } from '/ui/dom.js';
 import { clear, file, flag, levels, notify, readWithThreads, setLabels, spans } from '/ui/said.js';
@@ -7,10 +7,10 @@ import { capped, channelName, isDirect, title, untilOf } from '/ui/words.js';
 
 const said = ['notify_set', 'flag_set', 'channel_filed', 'messages_hidden', 'labels_set', 'with_threads'];
 
-/** Whether the node takes any of what the dialog offers. */
+/** Whether the node accepts any setting of the dialog. */
 export const hasSettings = (app) => said.some((kind) => app.can(kind));
 
-/** Opens what this person can say of a channel. */
+/** Opens the settings of a channel. */
 export function settings(device, id) {
   const name = `${isDirect(id) ? '' : '#'}${channelName(id, device.user)}`;
   open(`${name}, for ${title(device.user)}`, () => {
@@ -85,7 +85,7 @@ function buttons(device, c) {
     app.can('messages_hidden') && button('clear', 'clear', 'Clear this chat for me', 'all others keep it', () => void clear(device, id)));
 }
 
-/** Marks everything read: at once, or what of it, where there are labels or threads to choose from. */
+/** Marks everything read: at once, or after a choice if there are labels or threads. */
 export function markAll(device) {
   const labels = device.inbox.byLabel();
   const threads = device.app.can('with_threads');

@@ -1,13 +1,13 @@
-// The dialog of the page: what opens over everything, and follows what it shows. What opens from a dialog lies over it, and
-// Back leads to it again.
+// The dialog of the page, which updates with the data that it shows. A dialog that opens from
+// another one lies over it, and Back returns to the lower one.
 
 import { draw, h, icon } from '/ui/dom.js';
 import { Layer } from '/ui/layers.js';
 
 let dialog;
-const stack = []; // what is open, the uppermost last; the dialog shows that one
+const stack = []; // the open sheets, the uppermost last; the dialog shows that one
 
-/** One thing that the dialog shows. */
+/** One content of the dialog. */
 class Sheet {
   constructor(label, content) {
     Object.assign(this, { label, content });
@@ -22,7 +22,7 @@ class Sheet {
   }
 }
 
-/** Nothing is open any more. */
+/** Forgets all sheets. */
 function clear() {
   for (const s of stack.splice(0).reverse()) s.layer.closed();
 }
@@ -35,12 +35,12 @@ function ensure() {
     e.preventDefault();
     hide();
   });
-  dialog.addEventListener('close', () => { if (!dialog.open) clear(); }); // of the browser's own accord
+  dialog.addEventListener('close', () => { if (!dialog.open) clear(); }); // closed by the browser itself
   document.body.append(dialog);
 }
 
-/** Opens a sheet, over the one that is open. Content that is a function is asked again with each drawing of the page;
- * undefined from it: what the sheet is about has gone.
+/** Opens a sheet over the open one. If content is a function, each drawing of the page calls it;
+ * undefined means that the subject of the sheet no longer exists.
  * @param {string} label
  * @param {any} content */
 export function open(label, content) {
@@ -55,7 +55,7 @@ export function open(label, content) {
   return sheet;
 }
 
-/** Opens a sheet, or gives the one that is open another label and content.
+/** Opens a sheet, or replaces the label and content of the open one.
  * @param {string} label
  * @param {any} content */
 export function show(label, content) {
@@ -66,7 +66,7 @@ export function show(label, content) {
   return top;
 }
 
-/** Leaves a sheet for the one below it. */
+/** Closes a sheet and shows the one below it. */
 function leave(sheet) {
   const at = stack.indexOf(sheet);
   if (at < 0) return;
@@ -79,10 +79,10 @@ function leave(sheet) {
   focusIn();
 }
 
-/** Puts the focus where the sheet wants it: into its field, else on its heading. */
+/** Moves the focus to the field of the sheet, or to its heading. */
 const focusIn = () => (dialog.querySelector('[autofocus]') ?? dialog.querySelector('h2'))?.focus();
 
-/** Draws the dialog that is open, as what it shows is now. */
+/** Draws the open dialog with the current data. */
 export function redraw() {
   const top = stack.at(-1);
   if (!top) return;
@@ -99,7 +99,7 @@ export function redraw() {
       h('h2', { tabindex: '-1' }, label), h('button', { key: 'close', class: 'plain', type: 'button', 'aria-label': 'Close', onclick: hide }, icon('close'))), kids));
 }
 
-/** Closes the dialog: what it is about is not shown any more. */
+/** Closes the dialog, because its subject is no longer shown. */
 export function hide() {
   clear();
   dialog?.close();

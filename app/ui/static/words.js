@@ -1,4 +1,4 @@
-// How numbers, times and names are written.
+// Formats of numbers, times and names.
 
 const number = new Intl.NumberFormat('en');
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
@@ -14,23 +14,23 @@ export const secondsOf = (at) => seconds.format(new Date(at));
 export const exactTime = (at) => exact.format(new Date(at));
 const soon = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
 
-/** When something ends: by the clock if that is today. */
+/** The end of something: the time of day if it is today. */
 export const untilOf = (at) => (new Date(at).toDateString() === new Date().toDateString() ? clock : soon).format(new Date(at));
 export const dayOf = (at) => date.format(new Date(at));
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** What stands for a name where there is room for one character: a letter, or a whole emoji however many it is made of. */
+/** The initial of a name: one character, or a whole emoji even if it has several code points. */
 export const initial = (name) => graphemes.segment(name || '·')[Symbol.iterator]().next().value.segment.toUpperCase();
 
 export const title = (user) => (user ? user[0].toUpperCase() + user.slice(1) : 'system');
 
 export const isDirect = (id) => id.startsWith('dm:');
 
-/** Those with whom a user is in a direct channel. */
+/** The other users of a direct channel. */
 export const others = (id, user) => id.slice(3).split(':').filter((u) => u !== user);
 
-/** Direct channels are shown as the others in them. */
+/** The name of a channel: for a direct channel, its other users. */
 export const channelName = (id, user) => (isDirect(id) && others(id, user).map(title).join(', ')) || id;
 
 /** "ann, bob and cleo". */
@@ -40,8 +40,9 @@ export function names(list, most = 12) {
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
-/** A text in parts: what calls somebody (`@` and a name that `find` knows) is {user, text}. A name may hold any characters, as
- * ids do, so the longest one that is known counts; an address (`ann@example.com`) calls nobody. */
+/** Splits a text: a mention (`@` and a name that `find` knows) becomes {user, text}. A name may
+ * contain any characters, like ids, so the longest known name wins; an address
+ * (`ann@example.com`) is no mention. */
 export function calls(text, find) {
   const parts = [];
   let from = 0;
@@ -59,7 +60,8 @@ export function calls(text, find) {
   return parts.filter(Boolean);
 }
 
-/** Finds who is called by a name among those there are: people see names with a capital letter, and write them so. */
+/** Finds a mentioned user among the known ones, whatever the case: the page shows names with a
+ * capital letter, and users type them so. */
 export const among = (people) => (name) => [name, name.toLowerCase()].find((n) => n === 'all' || n === 'channel' || people.includes(n));
 
 /** A stable hue for a name. */
@@ -77,7 +79,7 @@ export function bytes(n) {
   return '';
 }
 
-/** Seconds as people read them: 850 µs, 12 ms, 3.1 s. */
+/** Seconds in a readable unit: 850 µs, 12 ms, 3.1 s. */
 export function duration(s) {
   if (!Number.isFinite(s)) return '–';
   if (s < 0.001) return `${Math.round(s * 1e6)} µs`;
@@ -92,5 +94,5 @@ export const hostOf = (url) => url.replace(/^https?:\/\//, '');
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** A number where there is little room: 1.2K. */
+/** A number for little space: 1.2K. */
 export const short = (n) => compact.format(n);
