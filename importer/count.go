@@ -20,3 +20,13 @@ type Counter interface {
 	// rows without a number to p.
 	Counts(ctx context.Context, users []string, p *Problems, emit func(Count) error) error
 }
+
+// Muter is a Counter whose numbers leave out what came while a user had muted a channel, also when
+// they no longer mute it.
+type Muter interface {
+	Counter
+	// WhileMuted calls emit for each message that came while a user had muted its channel, for the
+	// given channels of each user; also for events that are no messages. It adds mutes whose
+	// beginning the source does not have to p. If the source has none of this, it returns why.
+	WhileMuted(ctx context.Context, in map[string][]string, p *Problems, emit func(user, channel, id string) error) (unknown string, err error)
+}

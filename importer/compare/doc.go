@@ -18,6 +18,7 @@
 //	judge.go       the bucket and the reason of a pair
 //	rows.go        the rows of the source that matter for some pairs
 //	recount.go     counts these rows by Tidemark's rules
+//	earlier.go     what a product left out while a user had muted a channel
 //	node.go        Tidemark's numbers, from a node
 //	waiting.go     waits for a node that still folds the topics
 //	theirs.go      the product's numbers, from its source

@@ -28,6 +28,7 @@ const (
 	Quiet   // importer.Event.Quiet
 	History // in a direct channel, from before the user joined
 	Muted   // all, because the user muted the channel
+	Earlier // came while the user had muted the channel, which they no longer do
 	Marked  // all, because the user marked them as unread
 	causes
 )

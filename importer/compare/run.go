@@ -39,7 +39,8 @@ type Config struct {
 type Result struct {
 	Users, Pairs int
 	Buckets      map[Bucket]int
-	Problems     []importer.Problem // rows without a number
+	Problems     []importer.Problem // rows without a number, and mutes without a beginning
+	Unknown      string             // what the source could not tell, although it explains differences; "" for nothing
 }
 
 // tries is how often differing numbers are read again.
@@ -264,9 +265,14 @@ func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) e
 	if err != nil {
 		return err
 	}
+	for p, e := range open {
+		e.Rows = rows[p]
+	}
+	if err := c.addEarlier(ctx, source, open); err != nil {
+		return err
+	}
 	for _, p := range pairs {
 		e := open[p]
-		e.Rows = rows[p]
 		b, reason, _ := c.Policy.Judge(e)
 		if err := c.report(p, c.settled[p], b, reason); err != nil {
 			return err

@@ -96,7 +96,7 @@ func run(t *testing.T, f *folded, conf Config, source *rowsOf) (lines []string, 
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	opened := 0
-	conf.Node, conf.Policy, conf.Patience = queryv1connect.NewQueryServiceClient(server.Client(), server.URL), &TablePolicy, cmp.Or(conf.Patience, time.Minute)
+	conf.Node, conf.Policy, conf.Patience = queryv1connect.NewQueryServiceClient(server.Client(), server.URL), cmp.Or(conf.Policy, &TablePolicy), cmp.Or(conf.Patience, time.Minute)
 	if conf.Position == nil {
 		conf.Position = func(context.Context) ([]string, error) { return nil, errors.New("not live yet") }
 	}
@@ -211,5 +211,57 @@ func TestSample(t *testing.T) {
 	slices.Reverse(counts)
 	if again := users(); !slices.Equal(first, again) {
 		t.Errorf("%q, then %q", first, again)
+	}
+}
+
+// muter is a product that knows when users had muted channels.
+type muter struct {
+	rowsOf
+	muted   [][3]string // user, channel and message
+	asked   map[string][]string
+	unknown string
+}
+
+func (m *muter) WhileMuted(_ context.Context, in map[string][]string, p *importer.Problems, emit func(user, channel, id string) error) (string, error) {
+	m.asked = in
+	p.Add(importer.Origin{Table: "rules", Row: 1}, "a rule without a beginning", "of ann")
+	for _, x := range m.muted {
+		if err := emit(x[0], x[1], x[2]); err != nil {
+			return "", err
+		}
+	}
+	return m.unknown, nil
+}
+
+// A number that lacks what came while its user had muted the channel is right by the product's own
+// rule. Only numbers that are too low are asked about, and a mute explains no more than came then.
+func TestEarlierMutes(t *testing.T) {
+	product := &muter{unknown: "no rules"}
+	f := &folded{counts: map[Pair]uint32{}}
+	for _, user := range []string{"ann", "bob", "cem", "dee"} {
+		product.events = append(product.events, importer.Event{Kind: importer.KindMember, Channel: "a", User: user, At: at(0)})
+		f.counts[Pair{user, "a", ""}] = 3
+	}
+	for i, id := range []string{"m1", "m2", "m3"} {
+		product.events = append(product.events, importer.Event{Kind: importer.KindPost, Channel: "a", ID: id, User: "eve", At: at(int64(i + 1))})
+	}
+	product.counts = []importer.Count{count("ann", "a", "", 1), count("bob", "a", "", 1), count("cem", "a", "", 5), count("dee", "a", "", 3)}
+	product.muted = [][3]string{{"ann", "a", "m1"}, {"ann", "a", "m2"}, {"ann", "a", "state"}, {"ann", "b", "m3"}, {"bob", "a", "m1"}, {"cem", "a", "m1"}}
+	open := func(context.Context) (importer.Counter, func(), error) { return product, func() {}, nil }
+	lines, result := run(t, f, Config{Policy: &SynapsePolicy, Open: open}, nil)
+	want := []string{
+		"ann a: theirs 1, ours 3: policy: 2 less from while they had muted the room",
+		"bob a: theirs 1, ours 3: theirs_wrong: stale: their own rows have 3",
+		"cem a: theirs 5, ours 3: theirs_wrong: 2 redacted, but counted",
+	}
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.HasPrefix(l, "dee") })
+	if !slices.Equal(lines, want) {
+		t.Errorf("%s", strings.Join(lines, "\n"))
+	}
+	if len(product.asked) != 2 || !slices.Equal(product.asked["ann"], []string{"a"}) || !slices.Equal(product.asked["bob"], []string{"a"}) {
+		t.Errorf("asked about %v", product.asked)
+	}
+	if result.Unknown != "no rules" || len(result.Problems) != 1 || result.Problems[0].Reason != "a rule without a beginning" {
+		t.Errorf("%+v", result)
 	}
 }

@@ -20,6 +20,7 @@ var SynapsePolicy = Policy{
 		Quiet:      {ByPolicy, "stickers or polls less: their default push rules notify nobody"},
 		History:    {ByPolicy, "less from before they joined the direct room"},
 		Muted:      {ByPolicy, "less, because they muted the room"},
+		Earlier:    {ByPolicy, "less from while they had muted the room"},
 	},
 	Mentions: "mentions by display name, keywords and personal push rules are not in its events",
 }

@@ -15,6 +15,8 @@ CREATE TABLE receipts_linearized (stream_id bigint, instance_name text, room_id 
 CREATE TABLE account_data (user_id text, account_data_type text, stream_id bigint, content text, UNIQUE (user_id, account_data_type));
 CREATE TABLE push_rules (id bigint PRIMARY KEY, user_name text, rule_id text, priority_class int, priority int, conditions text, actions text);
 CREATE TABLE push_rules_enable (id bigint PRIMARY KEY, user_name text, rule_id text, enabled smallint);
+CREATE TABLE push_rules_stream (stream_id bigint, event_stream_ordering bigint, user_id text, rule_id text, op text, priority_class smallint, priority int,
+	conditions text, actions text, instance_name text);
 CREATE TABLE thread_subscriptions (stream_id int PRIMARY KEY, instance_name text, room_id text, event_id text, user_id text, subscribed boolean, automatic boolean);
 CREATE TABLE event_push_actions (room_id text, event_id text, user_id text, profile_tag text, actions text, topological_ordering bigint, stream_ordering bigint,
 	notif smallint, highlight smallint, unread smallint, thread_id text);
@@ -189,6 +191,9 @@ INSERT INTO local_current_membership VALUES ('!general:here', '@ann:here', '$e2'
 INSERT INTO push_rules VALUES (0, '@gus:here', 'global/override/!general:here', 5, 0, '[]', '[]'),
 (1, '@hal:here', 'global/room/!general:here', 5, 0, '[]', '["dont_notify"]');
 INSERT INTO push_rules_enable VALUES (1, '@hal:here', 'global/room/!general:here', 0);
+INSERT INTO push_rules_stream VALUES (2, 0, '@gus:here', 'global/override/!general:here', 'ADD', NULL, NULL, NULL, '[]', 'master'),
+(3, 0, '@hal:here', 'global/room/!general:here', 'ADD', NULL, NULL, NULL, '["dont_notify"]', 'master'),
+(4, 0, '@hal:here', 'global/room/!general:here', 'DISABLE', NULL, NULL, NULL, NULL, 'master');
 INSERT INTO receipts_linearized VALUES (1001, 'master', '!general:here', 'm.read', '@zoe:here', '$e11', 11, NULL, '{"ts":1000000720000}'),
 (1002, 'master', '!general:here', 'm.read', '@ann:here', '$e11', 11, NULL, '{"ts":1000000780000}'),
 (1004, 'master', '!general:here', 'm.read', '@cem:here', '$e11', 11, NULL, '{"ts":1000000900000}'),

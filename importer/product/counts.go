@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/quote"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -60,15 +60,7 @@ func (c counts) number(row *source.Row, column string) (n int64, ok bool) {
 }
 
 // literals returns texts as a list in SQL.
-func literals(texts []string) string {
-	quoted := make([]string, len(texts))
-	for i, text := range texts {
-		quoted[i] = Literal(text)
-	}
-	return strings.Join(quoted, ", ")
-}
+func literals(texts []string) string { return quote.Literals(texts) }
 
 // Literal returns a text as a literal in SQL, where the database takes backslashes as they are.
-func Literal(text string) string {
-	return "'" + strings.ReplaceAll(strings.ReplaceAll(text, "\x00", ""), "'", "''") + "'"
-}
+func Literal(text string) string { return quote.Literal(text) }

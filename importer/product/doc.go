@@ -10,7 +10,7 @@
 //	discourse.go   the chat of a Discourse site
 //	synapse.go     Synapse's database
 //	synapse_content.go  the events of Matrix in it
-//	synapse_counts.go   its numbers of notifications
+//	synapse_counts.go   its numbers of notifications, and what muted rooms left out
 //	slack.go       the export of a Slack workspace
 //	slack_content.go  the messages in it
 //	rocketchat.go  Rocket.Chat's database
@@ -27,7 +27,8 @@
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
 //
-// Packages below it have the rest: internal/zulip and internal/discourse the queries, internal/markup
-// the texts, internal/needs whether a database has the tables that a product reads, and
-// internal/change the changes that the bridges in zulip and tinode map.
+// Packages below it have the rest: internal/zulip and internal/discourse the queries, internal/synapse
+// what only a comparison reads of it, internal/markup the texts, internal/quote texts in SQL,
+// internal/needs whether a database has the tables that a product reads, and internal/change the
+// changes that the bridges in zulip and tinode map.
 package product

@@ -3,11 +3,10 @@ package product
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/product/internal/needs"
+	"github.com/tidemark/tidemark/importer/product/internal/synapse"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -193,14 +192,14 @@ func (s *Synapse) threadsRead(f fields, emit func(importer.Origin, *importer.Eve
 
 // synapseMute maps a push rule of one room that notifies of nothing.
 func synapseMute(f fields, e *importer.Event) bool {
-	var actions []any
-	if err := json.Unmarshal([]byte(f.Text("actions")), &actions); err != nil {
+	quiet, err := synapse.Quiet(f.Text("actions"))
+	if err != nil {
 		f.problems.Add(f.origin(), "the actions of a push rule are no JSON array: taken as not muted", f.Text("user_name"))
 		return false
 	}
-	_, room, _ := strings.Cut(strings.TrimPrefix(f.Text("rule_id"), "global/"), "/")
+	room, _ := synapse.RoomOf(f.Text("rule_id"))
 	*e = importer.Event{Kind: importer.KindMute, Channel: room, User: f.Text("user_name")}
-	return f.truth("enabled") && !slices.Contains(actions, any("notify"))
+	return f.truth("enabled") && quiet
 }
 
 // subscription maps a user's choice to follow a thread, or not to. It has no time, so replies after

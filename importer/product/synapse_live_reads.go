@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/synapse"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -157,8 +157,8 @@ func (t *synapseTx) subscribed(ctx context.Context, f fields) error {
 // muted maps changed push rules, in their current state.
 func (t *synapseTx) muted(ctx context.Context) error {
 	for of, o := range t.mutes {
-		kind, room, _ := strings.Cut(strings.TrimPrefix(of[1], "global/"), "/")
-		if !strings.HasPrefix(room, "!") || kind != "override" && kind != "room" {
+		room, ok := synapse.RoomOf(of[1])
+		if !ok {
 			continue
 		}
 		e := importer.Event{Kind: importer.KindUnmute, Channel: room, User: of[0]}

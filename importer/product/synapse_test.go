@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tidemark/tidemark/importer"
 	"github.com/tidemark/tidemark/importer/source"
 	"github.com/tidemark/tidemark/internal/test/chats"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// synapse is a small server, as rows of the queries.
-func synapse() map[string]string {
+// synapseRows is a small server, as rows of the queries.
+func synapseRows() map[string]string {
 	post := func(id, kind, rest, json string) string {
 		return fmt.Sprintf(`{"event_id":%q,"room_id":"!r","sender":"@ann","type":%q,"at":1700000003000,"wrong":"f","redacted_at":null,"json":%q,"edit":null,"root_sender":null%s}`+"\n", id, kind, json, rest)
 	}
@@ -63,7 +64,7 @@ func TestSynapse(t *testing.T) {
 		"post !r @ann id $6 thread $5" + at, "post !r @ann id $7" + at + " until 2023-11-14T22:13:28Z silent", "post !r @ann id $8" + at,
 		"pointer !r @bob thread $1" + at + " until 2023-11-14T22:13:25Z",
 	}
-	got, problems, err := events(t, &Synapse{Source: folder(t, synapse())})
+	got, problems, err := events(t, &Synapse{Source: folder(t, synapseRows())})
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -83,8 +84,8 @@ func TestSynapse(t *testing.T) {
 	if len(problems) != 6 || len(reasons) > 0 {
 		t.Errorf("%+v; not there: %v", problems, reasons)
 	}
-	for table := range synapse() {
-		without := synapse()
+	for table := range synapseRows() {
+		without := synapseRows()
 		delete(without, table)
 		name, _, _ := strings.Cut(table, ".")
 		_, _, err := events(t, &Synapse{Source: folder(t, without)})
@@ -168,6 +169,61 @@ CREATE ROLE stranger LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO stran
 		if _, _, err := events(t, read("tidemark")); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("after %s: %v", c.sql, err)
 		}
+	}
+}
+
+// The messages that came while somebody had muted a room are known by the changes of their push
+// rules: for those who are asked about, and only as far as these changes are kept.
+func TestWhileMutedOnSynapse(t *testing.T) {
+	s := chats.NewSynapse(1_700_000_000_000)
+	s.Room("!r:here", "@ann:here", "@bob:here", "@cem:here")
+	s.Room("!s:here", "@ann:here", "@bob:here")
+	say := func(room string) string { return s.Send(room, "@ann:here", chats.Message{Body: "words"}) }
+	say("!r:here")
+	s.Mute("@bob:here", "room", "!r:here", `["dont_notify"]`)
+	s.Mute("@cem:here", "override", "!r:here", "[]")
+	s.Mute("@bob:here", "override", "!s:here", "[]")
+	first, second := say("!r:here"), say("!r:here") // $e7 and $e8
+	say("!s:here")
+	s.Unmute("@bob:here", "room", "!r:here")
+	third := say("!r:here")
+	change, read := openSynapse(t, s.SQL()+"CREATE ROLE stranger LOGIN; GRANT SELECT ON push_rules, events TO stranger;")
+	muted := func(user string, in map[string][]string) (found []string, unknown string, problems importer.Problems) {
+		t.Helper()
+		unknown, err := read(user).WhileMuted(t.Context(), in, &problems, func(user, room, id string) error {
+			found = append(found, user+" "+room+" "+id)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(found)
+		return found, unknown, problems
+	}
+	asked := map[string][]string{"@bob:here": {"!r:here"}, "@cem:here": {"!r:here"}, "@it's:here": {"!r:here"}}
+	bob, cem := []string{"@bob:here !r:here " + first, "@bob:here !r:here " + second}, []string{"@cem:here !r:here " + third, "@cem:here !r:here " + first, "@cem:here !r:here " + second}
+	if got, unknown, problems := muted("tidemark", asked); !slices.Equal(got, append(slices.Clone(bob), cem...)) || unknown != "" || len(problems.List()) > 0 {
+		t.Errorf("%q, %q, %v", got, unknown, problems.List())
+	}
+	if got, unknown, _ := muted("stranger", asked); len(got) > 0 || unknown != "the user of --source may not read push_rules_stream: GRANT SELECT ON push_rules_stream TO stranger" {
+		t.Errorf("without rights: %q, %q", got, unknown)
+	}
+	for _, what := range []string{"op = 'ADD'", "true"} {
+		change("DELETE FROM push_rules_stream WHERE user_id = '@bob:here' AND " + what)
+		got, unknown, problems := muted("tidemark", asked)
+		list := problems.List()
+		if !slices.Equal(got, cem) || unknown != "" || len(list) != 1 || list[0].Count != 1 || !strings.Contains(list[0].Reason, "older than push_rules_stream") ||
+			!strings.HasSuffix(list[0].First[0], "@bob:here global/room/!r:here") {
+			t.Errorf("without the changes of which %s: %q, %q, %v", what, got, unknown, list)
+		}
+	}
+	change(`UPDATE push_rules_stream SET actions = '{' WHERE user_id = '@cem:here'`)
+	if got, _, problems := muted("tidemark", asked); len(got) > 0 || len(problems.List()) != 2 {
+		t.Errorf("actions that are no list: %q, %v", got, problems.List())
+	}
+	change("DROP TABLE push_rules_stream")
+	if got, unknown, _ := muted("tidemark", asked); len(got) > 0 || unknown != "the source has no table push_rules_stream" {
+		t.Errorf("without the table: %q, %q", got, unknown)
 	}
 }
 

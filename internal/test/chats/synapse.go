@@ -18,6 +18,7 @@ type Synapse struct {
 	direct   map[string][]string // rooms by user
 	muted    [][3]string         // user, rule and actions
 	unmuted  map[string]bool     // rules, disabled again
+	changed  []string            // rows of push_rules_stream
 	follows  []string            // rows of thread_subscriptions
 
 	pushes    []*push
@@ -176,10 +177,19 @@ func (s *Synapse) Direct(user, room string) { s.direct[user] = append(s.direct[u
 // Mute makes a push rule of the kind override or room.
 func (s *Synapse) Mute(user, kind, room, actions string) {
 	s.muted = append(s.muted, [3]string{user, "global/" + kind + "/" + room, actions})
+	s.change(user, "global/"+kind+"/"+room, "ADD", actions)
 }
 
 // Unmute disables such a rule.
-func (s *Synapse) Unmute(user, kind, room string) { s.unmuted[user+" global/"+kind+"/"+room] = true }
+func (s *Synapse) Unmute(user, kind, room string) {
+	s.unmuted[user+" global/"+kind+"/"+room] = true
+	s.change(user, "global/"+kind+"/"+room, "DISABLE", nil)
+}
+
+// change is a row of push_rules_stream.
+func (s *Synapse) change(user, rule, op string, actions any) {
+	s.changed = append(s.changed, values(len(s.changed)+2, len(s.events), user, rule, op, nil, nil, nil, actions, "master"))
+}
 
 // Subscribe makes a user follow a thread, or stop following it.
 func (s *Synapse) Subscribe(user, thread string, subscribed bool) {

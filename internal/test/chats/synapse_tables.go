@@ -26,6 +26,8 @@ CREATE TABLE receipts_linearized (stream_id bigint, instance_name text, room_id 
 CREATE TABLE account_data (user_id text, account_data_type text, stream_id bigint, content text, UNIQUE (user_id, account_data_type));
 CREATE TABLE push_rules (id bigint PRIMARY KEY, user_name text, rule_id text, priority_class int, priority int, conditions text, actions text);
 CREATE TABLE push_rules_enable (id bigint PRIMARY KEY, user_name text, rule_id text, enabled smallint);
+CREATE TABLE push_rules_stream (stream_id bigint, event_stream_ordering bigint, user_id text, rule_id text, op text, priority_class smallint, priority int,
+	conditions text, actions text, instance_name text);
 CREATE TABLE thread_subscriptions (stream_id int PRIMARY KEY, instance_name text, room_id text, event_id text, user_id text, subscribed boolean, automatic boolean);
 CREATE TABLE event_push_actions (room_id text, event_id text, user_id text, profile_tag text, actions text, topological_ordering bigint, stream_ordering bigint,
 	notif smallint, highlight smallint, unread smallint, thread_id text);
@@ -39,7 +41,7 @@ func (s *Synapse) SQL() string { return synapseTables + inserts(s.rows()) }
 
 // rows returns the rows of all tables.
 func (s *Synapse) rows() map[string][]string {
-	rows := map[string][]string{"event_push_summary_stream_ordering": {values("X", s.rotated)}, "thread_subscriptions": s.follows}
+	rows := map[string][]string{"event_push_summary_stream_ordering": {values("X", s.rotated)}, "thread_subscriptions": s.follows, "push_rules_stream": s.changed}
 	add := func(table string, fields ...any) { rows[table] = append(rows[table], values(fields...)) }
 	for _, r := range s.rooms {
 		add("rooms", r.id, false, nil)

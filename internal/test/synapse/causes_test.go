@@ -45,6 +45,7 @@ var causes = []cause{
 		v, _ := t.View(l.User, l.Channel)
 		return v.Muted
 	}},
+	{compare.ByPolicy, "less from while they had muted the room", func(w *world, _ *truth, l *compare.Line) bool { return w.mutedOthers(l) }},
 	{compare.ByPolicy, "mentions by display name, keywords and personal push rules are not in its events", func(w *world, _ *truth, l *compare.Line) bool {
 		return w.did(l, func(a *act) bool {
 			return a.kind == edits || a.kind == redacts || a.all || slices.Contains(a.mentions, l.User)
@@ -58,14 +59,28 @@ var causes = []cause{
 }
 
 // staleness: a number starts from zero when a user without a receipt of the room changes their name,
-// and an edit that mentions them counts as a new message. A comparison does not read when a user had
-// muted the room, so what Synapse left out meanwhile is stale, too.
+// and an edit that mentions them counts as a new message.
 func staleness(w *world, t *truth, l *compare.Line) bool {
 	return w.did(l, func(a *act) bool {
 		return (a.kind == renames || a.kind == joins) && a.user == l.User && l.Theirs.Unread < l.Ours.Unread && !t.receipts[place{l.User, a.room, ""}] ||
-			a.kind == mutes && a.user == l.User && l.Theirs.Unread < l.Ours.Unread ||
 			a.kind == edits && (a.all || slices.Contains(a.mentions, l.User))
 	})
+}
+
+// mutedOthers reports whether somebody else posted in the room of a line while its user had muted
+// it, although they no longer do.
+func (w *world) mutedOthers(l *compare.Line) bool {
+	rules, posted := map[string]bool{}, false
+	for _, a := range w.acts {
+		switch {
+		case a.room.id != l.Channel:
+		case a.user == l.User && (a.kind == mutes || a.kind == enables):
+			rules[a.rule] = a.kind == mutes || a.enabled
+		case a.user != l.User && a.kind == posts:
+			posted = posted || rules["room"] || rules["override"]
+		}
+	}
+	return posted && !rules["room"] && !rules["override"]
 }
 
 // did reports whether something was done in the room of a line.

@@ -82,6 +82,7 @@ func (c *Compare) Run(a *verbs.App) error {
 	if err != nil {
 		return err
 	}
+	warn(a, res)
 	if !c.JSON {
 		if err := printComparison(a, res, lines); err != nil {
 			return err
@@ -91,6 +92,13 @@ func (c *Compare) Run(a *verbs.App) error {
 		return verbs.ErrDifferences
 	}
 	return nil
+}
+
+// warn says what the source could not tell, although it explains differences.
+func warn(a *verbs.App, res *compare.Result) {
+	if res.Unknown != "" {
+		fmt.Fprintf(a.Stderr, "tidemark: numbers called stale may lack what came while their user had muted the channel: %s\n", res.Unknown)
+	}
 }
 
 // byBucket orders lines by bucket, then by user, channel and thread.

@@ -97,6 +97,9 @@ func (c *Compare) follow(a *verbs.App, mapping product.Mapping, sample int) erro
 			log.Warn("a comparison failed", "error", err)
 		} else {
 			before = now
+			if res.Unknown != "" {
+				log.Warn("numbers called stale may lack what came while their user had muted the channel", "reason", res.Unknown)
+			}
 			log.Info("compared", resultFields(res)...)
 		}
 		select {

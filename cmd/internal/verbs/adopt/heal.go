@@ -80,5 +80,6 @@ func (c *Heal) Run(a *verbs.App) error {
 		fmt.Fprintf(a.Stderr, "; %d were left out because Tidemark's own number is wrong: `tidemark compare` names them", n)
 	}
 	fmt.Fprintln(a.Stderr)
+	warn(a, res)
 	return nil
 }

@@ -2,8 +2,8 @@ package needs
 
 import (
 	"context"
-	"strings"
 
+	"github.com/tidemark/tidemark/importer/product/internal/quote"
 	"github.com/tidemark/tidemark/importer/source"
 )
 
@@ -25,6 +25,9 @@ type relation struct {
 	readable map[string]bool // columns
 }
 
+// Lack is the error of a table, a column or a right that is missing.
+type Lack struct{ error }
+
 // Check returns the tables that a database has and that its user may read. Without this check, the
 // first query of a missing column would end the transaction. A folder has no catalog, so Check
 // returns nil for it.
@@ -34,7 +37,7 @@ func Check(ctx context.Context, from source.Tables, product string, list []Table
 		return nil, err
 	}
 	if err := missing(product, user, list, found); err != nil {
-		return nil, err
+		return nil, Lack{err}
 	}
 	has = map[string]bool{}
 	for name, r := range found {
@@ -50,14 +53,14 @@ func Check(ctx context.Context, from source.Tables, product string, list []Table
 func catalog(ctx context.Context, from source.Tables, list []Table) (found map[string]*relation, user string, err error) {
 	var names []string
 	for _, t := range list {
-		names = append(names, "'"+strings.ReplaceAll(t.Name, "'", "''")+"'")
+		names = append(names, t.Name)
 	}
 	all := map[string]*relation{}
 	database, err := from.Rows(ctx, "catalog", `
 		SELECT n.nspname AS schema_name, c.relname AS table_name, a.attname AS column_name, pg_catalog.pg_table_is_visible(c.oid) AS visible,
 			pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS usable, pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') AS readable, current_user::text AS name
 		FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-		WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relname IN (`+strings.Join(names, ", ")+`)
+		WHERE a.attnum > 0 AND NOT a.attisdropped AND c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relname IN (`+quote.Literals(names)+`)
 		ORDER BY visible DESC, n.nspname, c.relname`,
 		func(row *source.Row) error {
 			name, schema := row.Text("table_name"), row.Text("schema_name")
