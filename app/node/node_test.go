@@ -196,6 +196,8 @@ const (
 	joined = `{"message":{"channel_id":"general","members_joined":{"user_ids":["ann","bob"]}}}`
 	first  = `{"message":{"channel_id":"general","message_posted":{"message_id":"m1","sender_id":"bob"}}}`
 	second = `{"message":{"channel_id":"general","message_posted":{"message_id":"m2","sender_id":"bob"}}}`
+	third  = `{"message":{"channel_id":"general","message_posted":{"message_id":"m3","sender_id":"bob"}}}`
+	fourth = `{"message":{"channel_id":"general","message_posted":{"message_id":"m4","sender_id":"bob"}}}`
 	seen   = `{"read":{"channel_id":"general","user_id":"ann","read_up_to":{"message_id":"m1"}}}`
 )
 
