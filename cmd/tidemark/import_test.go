@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidemark/tidemark/importer"
 )
@@ -44,6 +46,45 @@ func TestImport(t *testing.T) {
 	}
 	if r := tidemark(t, "", append(args, "--slot", "other")...); r.code != exitFailed || !strings.Contains(r.errout, "add --beside") {
 		t.Errorf("into used topics: %+v", r)
+	}
+}
+
+// With --since, the messages before the cut become a count for each channel. A pointer among them
+// leaves the number that it left without a cut, and --sample compares that many users.
+func TestImportSince(t *testing.T) {
+	s, dir := stack(t), t.TempDir()
+	day := func(n int) string {
+		return time.Now().Add(-time.Duration(n) * 24 * time.Hour).UTC().Format(time.RFC3339)
+	}
+	files := map[string]string{
+		"channels.csv": "channel_id,direct\ngeneral,no\n",
+		"members.csv":  "channel_id,user_id,joined_at\n", "messages.csv": "channel_id,message_id,sender_id,posted_at\n",
+		"pointers.csv": "channel_id,user_id,seq\ngeneral,ann,8\ngeneral,cem,15\n", "counts.csv": "channel_id,user_id,unread\ngeneral,ann,12\ngeneral,bob,0\ngeneral,cem,5\n",
+	}
+	for _, user := range []string{"ann", "bob", "cem"} {
+		files["members.csv"] += "general," + user + "," + day(300) + "\n"
+	}
+	for n := range 20 {
+		at := day(200 - n)
+		if n >= 10 {
+			at = day(30 - n)
+		}
+		files["messages.csv"] += fmt.Sprintf("general,m%d,bob,%s\n", n+1, at)
+	}
+	for name, text := range files {
+		must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	args := []string{"table", "--source", dir, "--brokers", s.Broker}
+	out := ok(t, "", append([]string{"import", "--since", "90d"}, args...)...)
+	if cut := time.Now().Add(-90 * 24 * time.Hour).Format("2006-01-02"); !strings.Contains(out, "older than") || !strings.Contains(out, cut) || !strings.Contains(out, "a count of 10 messages") {
+		t.Errorf("the import does not state its cut:\n%s", out)
+	}
+	args = append([]string{"compare", "--addr", s.URL}, args...)
+	if r := tidemark(t, "", append(args, "--all")...); r.code != exitDone || !strings.HasPrefix(r.out, "3 numbers of 3 users compared") {
+		t.Errorf("%+v", r)
+	}
+	if r := tidemark(t, "", append(args, "--sample", "2")...); r.code != exitDone || !strings.HasPrefix(r.out, "2 numbers of 2 users compared") {
+		t.Errorf("a sample: %+v", r)
 	}
 }
 

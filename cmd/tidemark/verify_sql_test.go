@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/tidemark/tidemark/app/rebuild"
 	"github.com/tidemark/tidemark/cmd/internal/verbs"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/sqlsink"
 )
 
@@ -24,4 +26,24 @@ func TestVerifyPrintsOneObject(t *testing.T) {
 			t.Errorf("%s: %v", out.String(), err)
 		}
 	}
+}
+
+// verify --sql compares the tables of the role sql with the topics, and prints the rows that
+// somebody has changed.
+func TestVerifySQL(t *testing.T) {
+	s := newSite(t, embedded(t), 2)
+	dsn := testkit.Postgres(t)
+	url, stop := s.run("--roles", "processor,cache,query,sql", "--sql", dsn, "--sql-flush", "20ms,1000")
+	awaitReady(t, url)
+	ok(t, story, "emit", "--brokers", s.broker)
+	testkit.Await(t, "the tables agree with the topics", func() bool {
+		r := tidemark(t, "", "verify", "--sql", dsn, "--node", url, "--brokers", s.broker, "--no-redis")
+		return r.code == exitDone && strings.Contains(r.out, "compared, 0 differences") && !strings.Contains(r.out, "SQL: 0 rows") && !strings.Contains(r.out, "not compared")
+	})
+	testkit.SQL(t, dsn, "UPDATE tidemark.channels SET head_seq = head_seq + 5")
+	r := tidemark(t, "", "verify", "--sql", dsn, "--node", url, "--brokers", s.broker, "--no-redis")
+	if r.code != exitDifferences || !strings.Contains(r.out, "channels") || !strings.Contains(r.out, "general") {
+		t.Errorf("a changed row: %+v", r)
+	}
+	stop()
 }
