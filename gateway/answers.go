@@ -45,18 +45,18 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	h := a.user.hub
-	h.mu.Lock()
-	e := a.user.entries[a.channel]
-	gone := len(a.user.conns) == 0 || e == nil
+	var e *entry
 	var after []string // the answer must include the newest record: a new owner may still be behind it
-	if e != nil && e.ch != nil {
-		after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.Reach())
-	}
-	if e != nil {
-		e.asking = false // later changes may ask again
-	}
-	h.mu.Unlock()
-	if gone {
+	gone := false
+	h.locked(func() {
+		if e = a.user.entries[a.channel]; e != nil && e.ch != nil {
+			after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.Reach())
+		}
+		if e != nil {
+			gone, e.asking = len(a.user.conns) == 0, false // later changes may ask again
+		}
+	})
+	if e == nil || gone {
 		return
 	}
 	g.metrics.asked.Inc()

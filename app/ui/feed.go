@@ -25,8 +25,9 @@ type feed struct{ *timeline }
 
 func newFeed() *feed { return &feed{newTimeline()} }
 
-// Run follows chat.messages until ctx is done. If the topic cannot be read, Run retries; the page
-// then shows numbers without texts, and the rest of the node is not affected.
+// Run follows chat.messages until ctx is done. If the topic cannot be read, or a bug ends the
+// reading, Run retries; the page then shows numbers without texts, and the rest of the node is not
+// affected.
 func (u *UI) Run(ctx context.Context) error {
 	sampling := make(chan struct{})
 	guard.Go("the samples of the page's charts", guard.Log(u.cfg.Logger, "the page's charts have no more samples"), func() {
@@ -35,11 +36,12 @@ func (u *UI) Run(ctx context.Context) error {
 	})
 	defer func() { <-sampling }()
 	for {
-		err := u.follow(ctx)
+		err := guard.Err("the page's messages", func() error { return u.follow(ctx) })
 		if ctx.Err() != nil {
 			return nil
 		}
-		u.cfg.Logger.Warn("the page cannot follow the messages, trying again", "topic", u.cfg.Topics.Inputs[events.Messages], "err", err)
+		u.cfg.Logger.Warn("the page cannot follow the messages, trying again",
+			append(guard.Attrs(err), "topic", u.cfg.Topics.Inputs[events.Messages])...)
 		select {
 		case <-ctx.Done():
 			return nil

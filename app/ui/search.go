@@ -55,7 +55,22 @@ func (t *timeline) search(q string) Found {
 			f.People = append(f.People, p)
 		}
 	}
+	t.findInChannels(q, &f)
+	slices.SortFunc(f.People, func(a, b Person) int { return byFit(a.ID, b.ID, q) })
+	slices.SortFunc(f.Channels, func(a, b FoundChannel) int { return byFit(a.ID, b.ID, q) })
+	slices.SortFunc(f.Messages, func(a, b FoundMessage) int {
+		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.ID, b.ID))
+	})
+	f.People = f.People[:min(len(f.People), foundOfEach)]
+	f.Channels = f.Channels[:min(len(f.Channels), foundOfEach)]
+	f.Messages = f.Messages[:min(len(f.Messages), foundOfEach)]
+	return f
+}
+
+// findInChannels adds the channels and messages that fit q, which is in lower case.
+func (t *timeline) findInChannels(q string, f *Found) {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	for id, c := range t.channels {
 		if fits(id, q) {
 			f.Channels = append(f.Channels, FoundChannel{id, len(c.members)})
@@ -66,16 +81,6 @@ func (t *timeline) search(q string) Found {
 			}
 		}
 	}
-	t.mu.Unlock()
-	slices.SortFunc(f.People, func(a, b Person) int { return byFit(a.ID, b.ID, q) })
-	slices.SortFunc(f.Channels, func(a, b FoundChannel) int { return byFit(a.ID, b.ID, q) })
-	slices.SortFunc(f.Messages, func(a, b FoundMessage) int {
-		return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Channel, b.Channel), cmp.Compare(a.ID, b.ID))
-	})
-	f.People = f.People[:min(len(f.People), foundOfEach)]
-	f.Channels = f.Channels[:min(len(f.Channels), foundOfEach)]
-	f.Messages = f.Messages[:min(len(f.Messages), foundOfEach)]
-	return f
 }
 
 // fits reports whether an id or a text contains q, which is in lower case.

@@ -207,19 +207,25 @@ func (t *timeline) people() []Person {
 
 // everybody returns all members, in no order.
 func (t *timeline) everybody() []Person {
+	counts := t.memberships()
+	list := make([]Person, 0, len(counts))
+	for u, n := range counts {
+		list = append(list, Person{u, n})
+	}
+	return list
+}
+
+// memberships returns the number of channels of each member.
+func (t *timeline) memberships() map[string]int {
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	counts := map[string]int{}
 	for _, c := range t.channels {
 		for u := range c.members {
 			counts[u]++
 		}
 	}
-	t.mu.Unlock()
-	list := make([]Person, 0, len(counts))
-	for u, n := range counts {
-		list = append(list, Person{u, n})
-	}
-	return list
+	return counts
 }
 
 // since returns the channels that changed after a revision, the newest revision, and a Go channel

@@ -23,7 +23,15 @@ var brief = map[string]string{
 
 // readLocks returns the locks that a file takes with RLock and does not release with the statement
 // after it, which is a defer.
-func readLocks(f *ast.File) (undeferred []ast.Expr, all int) {
+func readLocks(f ast.Node) (undeferred []ast.Expr, all int) {
+	_, undeferred, all = locks(f, "RLock", "RUnlock")
+	return undeferred, all
+}
+
+// locks returns the locks that a piece of code takes with a statement of its own, and those of them
+// that the next statement, a defer, does not release. deferred are the calls that are followed by
+// such a defer.
+func locks(f ast.Node, lock, unlock string) (deferred []*ast.CallExpr, undeferred []ast.Expr, all int) {
 	lists := func(n ast.Node) []ast.Stmt {
 		switch n := n.(type) {
 		case *ast.BlockStmt:
@@ -38,13 +46,14 @@ func readLocks(f *ast.File) (undeferred []ast.Expr, all int) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		list := lists(n)
 		for i, s := range list {
-			locked := called(s, "RLock")
+			locked := called(s, lock)
 			if locked == nil {
 				continue
 			}
 			all++
 			if i+1 < len(list) {
-				if d, ok := list[i+1].(*ast.DeferStmt); ok && released(d.Call, locked) {
+				if d, ok := list[i+1].(*ast.DeferStmt); ok && released(d.Call, locked, unlock) {
+					deferred = append(deferred, s.(*ast.ExprStmt).X.(*ast.CallExpr))
 					continue
 				}
 			}
@@ -52,7 +61,7 @@ func readLocks(f *ast.File) (undeferred []ast.Expr, all int) {
 		}
 		return true
 	})
-	return undeferred, all
+	return deferred, undeferred, all
 }
 
 // called returns what a method is called on by a statement that does nothing else.
@@ -71,9 +80,9 @@ func called(s ast.Stmt, method string) ast.Expr {
 	return nil
 }
 
-func released(call *ast.CallExpr, locked ast.Expr) bool {
+func released(call *ast.CallExpr, locked ast.Expr, unlock string) bool {
 	sel, ok := call.Fun.(*ast.SelectorExpr)
-	return ok && sel.Sel.Name == "RUnlock" && types.ExprString(sel.X) == types.ExprString(locked)
+	return ok && sel.Sel.Name == unlock && types.ExprString(sel.X) == types.ExprString(locked)
 }
 
 // TestEveryReadLockIsReleased: the statement after each RLock of product code is a defer of its

@@ -102,12 +102,16 @@ func (l *link) flush() error {
 func (l *link) Close() error {
 	l.closing.Store(true)
 	_ = l.SetWriteDeadline(time.Now().Add(closeGrace)) // for a write in progress, which holds the lock
+	l.flushLast()
+	return l.Conn.Close()
+}
+
+func (l *link) flushLast() {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.corked != nil {
 		_ = l.flush() // the peer may be gone
 	}
-	l.mu.Unlock()
-	return l.Conn.Close()
 }
 
 func (l *link) write(b []byte) (int, error) {
