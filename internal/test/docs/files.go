@@ -2,6 +2,7 @@ package docs
 
 import (
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,13 +37,28 @@ func Files(root string, suffixes []string, fn func(path, text string)) error {
 	})
 }
 
-// Pages returns the documents: README.md, CONTRIBUTING.md and everything below docs.
+// Pages returns the documents: README.md, CONTRIBUTING.md, everything below docs, and the README.md
+// of each client.
 func Pages(root string) (map[string]string, error) {
 	pages := map[string]string{}
 	err := Files(root, []string{".md"}, func(path, text string) {
-		if strings.HasPrefix(path, "docs/") || !strings.Contains(path, "/") {
+		if strings.HasPrefix(path, "docs/") || strings.HasPrefix(path, "clients/") || !strings.Contains(path, "/") {
 			pages[path] = text
 		}
 	})
 	return pages, err
+}
+
+// All returns the examples of README.md, of what is below docs, and of the clients' README.md, in
+// the order of the pages' names.
+func All(root string) (blocks []Block, err error) {
+	pages, err := Pages(root)
+	if err != nil {
+		return nil, err
+	}
+	delete(pages, "CHANGELOG.md")
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		blocks = append(blocks, Blocks(name, pages[name])...)
+	}
+	return blocks, nil
 }

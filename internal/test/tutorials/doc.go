@@ -1,3 +1,4 @@
-// Package tutorials runs the code of docs/tutorials and docs/start against a node, and computes the
-// examples of docs/sizing.md and docs/scale.md. It has tests only.
+// Package tutorials runs the code of README.md, docs/tutorials, docs/start and the pages of the
+// clients against a node, and computes the examples of docs/sizing.md and docs/scale.md. It has
+// tests only.
 package tutorials

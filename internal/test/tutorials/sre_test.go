@@ -19,14 +19,21 @@ type duty struct {
 	t        *testing.T
 	dir, url string
 	env      []string
-	replace  *strings.Replacer
-	node     *exec.Cmd // that was started last
-	own      [2]string // URLs of the two nodes on a Kafka of their own
+	replace  *strings.Replacer // of a page by those of the test, in commands
+	restore  *strings.Replacer // those of the test by those of the page, in outputs
+	node     *exec.Cmd         // that was started last
+	log      *testkit.Output   // of that node
+	own      [2]string         // URLs of the two nodes on a Kafka of their own
 }
 
 func newDuty(t *testing.T) *duty {
 	d := &duty{t: t, dir: t.TempDir()}
-	output(t, root, nil, "go", "build", "-o", filepath.Join(d.dir, "bin", "tidemark"), "./cmd/tidemark")
+	if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(command(t), filepath.Join(d.dir, "bin", "tidemark")); err != nil {
+		t.Fatal(err)
+	}
 	var ports []any
 	for range 5 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,9 +46,11 @@ func newDuty(t *testing.T) *duty {
 	d.url = fmt.Sprintf("http://%s", ports[0])
 	d.env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports[:3]...))
 	d.own = [2]string{fmt.Sprintf("http://%s", ports[3]), fmt.Sprintf("http://%s", ports[4])}
-	d.replace = strings.NewReplacer("http://127.0.0.1:8080", d.url, "/tmp/tidemark-", d.dir+"/",
-		"127.0.0.1:9092", fmt.Sprint(ports[1]), "127.0.0.1:6379", fmt.Sprint(ports[2]), "127.0.0.1:8081", fmt.Sprint(ports[3]), "127.0.0.1:8082", fmt.Sprint(ports[4]),
+	d.replace = strings.NewReplacer("127.0.0.1:8080", fmt.Sprint(ports[0]), "/tmp/tidemark-", d.dir+"/",
+		"127.0.0.1:9092", fmt.Sprint(ports[1]), "127.0.0.1:6379", fmt.Sprint(ports[2]), "127.0.0.1:8081", fmt.Sprint(ports[3]), "127.0.0.1:8082", fmt.Sprint(ports[4]), "redis-cli ", fmt.Sprintf("redis-cli -u redis://%s ", ports[2]),
 		`make dev ARGS="`, fmt.Sprintf(`exec bin/tidemark dev --listen %s --kafka-listen %s --redis-listen %s "`, ports[:3]...))
+	d.restore = strings.NewReplacer(fmt.Sprint(ports[0]), "127.0.0.1:8080", fmt.Sprint(ports[1]), "127.0.0.1:9092", fmt.Sprint(ports[2]), "127.0.0.1:6379",
+		fmt.Sprint(ports[3]), "127.0.0.1:8081", fmt.Sprint(ports[4]), "127.0.0.1:8082", d.dir+"/", "/tmp/tidemark-")
 	return d
 }
 
@@ -61,8 +70,9 @@ func (d *duty) startAt(block, command, url string) {
 		line = "exec " + line // what is killed must be the node
 	}
 	d.node = exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", line) //nolint:gosec // a line of the page
-	log := &testkit.Output{}
-	d.node.Dir, d.node.Stderr, d.node.Stdout = d.dir, log, log
+	d.log = &testkit.Output{}
+	d.node.Dir, d.node.Stderr, d.node.Stdout = d.dir, d.log, d.log
+	d.node.Env = append(os.Environ(), d.env...)
 	if err := d.node.Start(); err != nil {
 		d.t.Fatal(err)
 	}
@@ -75,7 +85,7 @@ func (d *duty) startAt(block, command, url string) {
 			}
 		}
 		if ctx.Err() != nil {
-			d.t.Fatalf("it is not ready: %s", log)
+			d.t.Fatalf("it is not ready: %s", d.log)
 		}
 	}
 }

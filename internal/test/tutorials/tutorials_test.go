@@ -2,11 +2,14 @@ package tutorials
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -89,6 +92,45 @@ func output(t *testing.T, dir string, env []string, program string, args ...stri
 	return string(out)
 }
 
+// built is the command, for all tests of the package.
+var built = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "tutorials")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "tidemark")
+	build := exec.Command("go", "build", "-o", file, "./cmd/tidemark")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return file, fmt.Errorf("%w\n%s", err, out)
+	}
+	return file, nil
+})
+
+// wanted is whether a test has used the command.
+var wanted atomic.Bool
+
+// command returns the path of the command.
+func command(t *testing.T) string {
+	t.Helper()
+	wanted.Store(true)
+	file, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if wanted.Load() {
+		if file, err := built(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(file))
+		}
+	}
+	os.Exit(code)
+}
+
 func TestPython(t *testing.T) {
 	python, err := servers.ClientPython(limit(t))
 	if err != nil {
@@ -116,29 +158,9 @@ func TestJava(t *testing.T) {
 // after a click what is left.
 func TestReact(t *testing.T) {
 	url := node(t)
-	modules, err := servers.NodeModules(limit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	module, err := filepath.Abs(filepath.Join(root, "clients", "js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	project := t.TempDir()
-	write(t, filepath.Join(project, "package.json"), `{"type": "module"}`)
+	project := jsProject(t)
 	write(t, filepath.Join(project, "App.jsx"), examples(t, "docs/tutorials/react.md", "jsx", url)[0])
-	if err := os.MkdirAll(filepath.Join(project, "node_modules", "@tidemark", "client"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"react", "react-test-renderer"} {
-		if err := os.Symlink(filepath.Join(modules, name), filepath.Join(project, "node_modules", name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.CopyFS(filepath.Join(project, "node_modules", "@tidemark", "client"), os.DirFS(module)); err != nil { // not a link: it must find React beside it
-		t.Fatal(err)
-	}
-	output(t, project, nil, testkit.Program(t, "tsc"), "--jsx", "react-jsx", "--allowJs", "--skipLibCheck", "--noResolve", "--isolatedModules", "--target", "es2022", "--module", "es2022", "--outDir", "out", "App.jsx")
+	compile(t, project, "App.jsx")
 	text := read(t, "internal/test/tutorials/testdata/react.js")
 	write(t, filepath.Join(project, "test.js"), strings.ReplaceAll(text, "http://127.0.0.1:8080", url))
 	out := output(t, project, nil, testkit.Program(t, "node"), "--experimental-websocket", "--no-warnings", "test.js")

@@ -1,0 +1,83 @@
+package tutorials
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tidemark/tidemark/internal/test/docs"
+)
+
+var dataDir = regexp.MustCompile(`(?m)^  data +(\S+) \(temporary`)
+
+// TestReadme types the tour of README.md beside the demo that its first command starts. What
+// concerns the tour's own channel is printed as the page shows it, and of the demo's channels the
+// form is the same.
+func TestReadme(t *testing.T) {
+	d := newDuty(t)
+	blocks := docs.Blocks("README.md", read(t, "README.md"))
+	first, drawings := docs.Of(blocks, "sh")[0], docs.Of(blocks, "")
+	if !strings.HasPrefix(first, "make dev ") {
+		t.Fatalf("the page begins with %s", first)
+	}
+	dir := t.TempDir()
+	d.env = append(d.env, "tour="+dir, "TMPDIR="+t.TempDir())
+	d.start(`make dev ARGS=""`)
+	d.log.Await(t, "--no-demo for silence")
+	banner := d.restore.Replace(d.log.String())
+	data := dataDir.FindStringSubmatch(banner)
+	if data == nil || !strings.Contains(masked(strings.ReplaceAll(banner, data[1], "DATA")), masked(drawings[0])) {
+		t.Fatalf("it begins with %s", banner)
+	}
+	events := docs.Of(blocks, "json")
+	if len(events) != 1 {
+		t.Fatalf("%d blocks of events", len(events))
+	}
+	write(t, dir+"/events.ndjson", events[0])
+	steps := 0
+	for _, text := range docs.Of(blocks, "console") {
+		for _, s := range docs.Steps(text) {
+			steps++
+			s.Command = dataOfPage.ReplaceAllString(s.Command, data[1])
+			d.tour(s)
+		}
+	}
+	if steps != 28 {
+		t.Errorf("the tour has %d commands", steps)
+	}
+}
+
+var (
+	dataOfPage = regexp.MustCompile(`/tmp/tidemark-dev-[0-9]+`)
+	watched    = regexp.MustCompile(`\ATIME snapshot of N channel; total: N unread in N channel(, N mention \(muted channel left out\))?.*(\nTIME .*)*\nTIME \S+: unread N, mention N(, offline N)?; total N\n`)
+)
+
+// tour runs a command of the tour.
+func (d *duty) tour(s docs.Step) {
+	d.t.Helper()
+	command, detached := strings.CutSuffix(s.Command, " &\n")
+	switch verb, _, _ := strings.Cut(strings.TrimPrefix(command, "bin/tidemark "), " --"); {
+	case detached:
+		d.startAt(command, "bin/tidemark gateway", d.own[0])
+	case strings.HasPrefix(verb, "query watch"):
+		s.Command = "timeout 5 " + s.Command
+		for _, text := range []string{d.watch(s), s.Prints} {
+			if !watched.MatchString(numbered(text) + "\n") {
+				d.t.Errorf("%s does not print lines such as\n%s", s.Command, text)
+			}
+		}
+	case strings.HasPrefix(verb, "query inbox"):
+		d.prints(s, sameEnds, false)
+	case strings.HasPrefix(verb, "snapshot"), strings.HasPrefix(verb, "verify"):
+		d.prints(s, numbered, false)
+	default:
+		d.prints(s, masked, !strings.HasPrefix(verb, "query") && !strings.HasPrefix(verb, "curl") && !strings.HasPrefix(verb, "redis-cli"))
+	}
+}
+
+// watch is what a watch prints that ends by itself.
+func (d *duty) watch(s docs.Step) string {
+	d.t.Helper()
+	out, _ := d.run(s.Command)
+	return out
+}
