@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/tidemark/tidemark/app/dev"
@@ -82,5 +83,43 @@ func TestAutoRead(t *testing.T) {
 	ann.do("channel.mute", `"channel_id":"general","muted":false`)
 	if f := ann.until("unread.updated", "general", func(f frame) bool { return f["muted"] == false }); f.number("unread") != 1 {
 		t.Errorf("blurred: %v", f)
+	}
+}
+
+// The focus of a flagged channel writes a read up to its head: the flag goes, and what was unread
+// is read. A channel without messages only loses its flag. Without a flag, a focus reads nothing
+// that is there.
+func TestFocusOfAFlaggedChannel(t *testing.T) {
+	s := start(t, dev.Config{})
+	emit(t, s.URL, joined("general", "ann", "bob"), joined("empty", "ann", "bob"), joined("plain", "ann", "bob"))
+	ann, phone := dialed(t, s.URL, "ann"), dialed(t, s.URL, "ann")
+	emit(t, s.URL, posted("plain", "p1", "bob"), posted("general", "m1", "bob"), posted("general", "m2", "bob"))
+	phone.until("unread.updated", "general", unreadIs(2))
+	flagged := func(is bool) func(frame) bool { return func(f frame) bool { return (f["flagged"] == true) == is } }
+	for _, channel := range []string{"general", "empty"} {
+		if f := ann.do("channel.flag", fmt.Sprintf(`"channel_id":%q,"flagged":true`, channel)); f["type"] != "ack" {
+			t.Fatalf("flag %s: %v", channel, f)
+		}
+		phone.until("unread.updated", channel, flagged(true))
+	}
+	before := phone.read // the frames of a read come in any order
+	for _, channel := range []string{"plain", "general", "empty"} {
+		if f := ann.do("channel.focus", fmt.Sprintf(`"channel_id":%q`, channel)); f["type"] != "ack" {
+			t.Fatalf("focus of %s: %v", channel, f)
+		}
+	}
+	if f := phone.until("unread.updated", "general", flagged(false)); f.number("unread") != 0 {
+		t.Errorf("after the focus of the flagged channel: %v", f)
+	}
+	phone.read = before
+	if f := phone.until("read_pointer.updated", "general"); f.text("last_read_id") != "m2" {
+		t.Errorf("its pointer: %v", f)
+	}
+	phone.read = before
+	if f := phone.until("unread.updated", "empty", flagged(false)); f.number("unread") != 0 {
+		t.Errorf("after the focus of the empty one: %v", f)
+	}
+	if phone.sees("read_pointer.updated", "plain") || phone.sees("read_pointer.updated", "empty") {
+		t.Error("a focus wrote a read of a channel that has no flag or no message")
 	}
 }
