@@ -160,7 +160,7 @@ func held(p *Partition) (n int) {
 // threadsOf returns the ids of the threads that a user's panel lists.
 func threadsOf(p *Partition, user string) (ids []string) {
 	_ = p.Threads(user, func(v *ThreadView) bool {
-		ids = append(ids, string(v.ThreadID))
+		ids = append(ids, v.ThreadID)
 		return true
 	})
 	return ids

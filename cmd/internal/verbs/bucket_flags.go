@@ -60,11 +60,11 @@ func (f BucketFlags) SideBySide(a *App, r *snapshot.Repository, parallel int, fn
 	group.SetLimit(parallel)
 	for i, n := range partitions {
 		group.Go(fmt.Sprintf("partition %d", n), func() error {
-			if i > 0 && a.Ctx.Err() != nil {
-				return nil
+			if i == 0 || a.Ctx.Err() == nil {
+				errs[i] = guard.Err(fmt.Sprintf("partition %d", n), func() error { return fn(n) })
 			}
-			if err := guard.Err(fmt.Sprintf("partition %d", n), func() error { return fn(n) }); err != nil {
-				errs[i] = fmt.Errorf("partition %d: %w", n, err)
+			if errs[i] != nil {
+				errs[i] = fmt.Errorf("partition %d: %w", n, errs[i])
 			}
 			return nil
 		})

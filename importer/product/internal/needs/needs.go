@@ -25,8 +25,8 @@ type relation struct {
 	readable map[string]bool // columns
 }
 
-// Lack is the error of a table, a column or a right that is missing.
-type Lack struct{ error }
+// LackError is the error of a table, a column or a right that is missing.
+type LackError struct{ error }
 
 // Check returns the tables that a database has and that its user may read. Without this check, the
 // first query of a missing column would end the transaction. A folder has no catalog, so Check
@@ -37,7 +37,7 @@ func Check(ctx context.Context, from source.Tables, product string, list []Table
 		return nil, err
 	}
 	if err := missing(product, user, list, found); err != nil {
-		return nil, Lack{err}
+		return nil, LackError{err}
 	}
 	has = map[string]bool{}
 	for name, r := range found {

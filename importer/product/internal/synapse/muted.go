@@ -37,7 +37,7 @@ type roomOfUser struct{ user, room string }
 // not known are problems.
 func WhileMuted(ctx context.Context, from source.Tables, in map[string][]string, p *importer.Problems, emit func(user, room, id string) error) (unknown string, err error) {
 	has, err := needs.Check(ctx, from, "Synapse", mutedNeeds)
-	var lack needs.Lack
+	var lack needs.LackError
 	switch {
 	case errors.As(err, &lack):
 		return lack.Error(), nil
@@ -83,7 +83,7 @@ func changesOf(ctx context.Context, from source.Tables, in map[string][]string, 
 		var err error
 		if c.at, err = strconv.ParseInt(row.Text("event_stream_ordering"), 10, 64); err != nil {
 			p.Add(origin, "a change of a push rule without a place among the events: left out", user+" "+id)
-			return nil
+			return nil //nolint:nilerr // it is reported, and left out
 		}
 		if op == "ADD" || op == "ACTIONS" {
 			if c.quiet, err = Quiet(row.Text("actions")); err != nil {
@@ -111,7 +111,7 @@ func eventsOf(ctx context.Context, from source.Tables, room string, users map[st
 	_, err := from.Rows(ctx, "events", query, func(row *source.Row) error {
 		at, err := strconv.ParseInt(row.Text("stream_ordering"), 10, 64)
 		if err != nil {
-			return nil // it has no place, so nobody had muted it
+			return nil //nolint:nilerr // it has no place, so nobody had muted it
 		}
 		for user, ranges := range users {
 			if slices.ContainsFunc(ranges, func(s span) bool { return s.has(at) }) {
