@@ -7,8 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidemark/tidemark/app/dev"
+	"github.com/tidemark/tidemark/gateway"
+	"github.com/tidemark/tidemark/internal/test/authtest"
+	"github.com/tidemark/tidemark/internal/test/docs"
 )
 
 // varying are fields whose values a document cannot have; they are compared by name.
@@ -117,4 +121,48 @@ func mustJSON(v any) []byte {
 		panic(err)
 	}
 	return b
+}
+
+// The frames that docs/gateway.md shows apart from the conversation are taken as they stand there:
+// each is answered once it has an id.
+func TestTheDocumentsOtherFrames(t *testing.T) {
+	page, err := os.ReadFile("../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := docs.Of(docs.Blocks("docs/gateway.md", string(page)), "json")
+	if len(blocks) != 2 {
+		t.Fatalf("%d blocks of frames", len(blocks))
+	}
+	s := start(t, dev.Config{Partitions: 1, Verifier: authtest.Verifier(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }}})
+	c := dial(t, s.URL+"/v1/socket", nil)
+	c.answers(strings.ReplaceAll(blocks[0], "<token>", authtest.Token(t, "ann", time.Hour)), 1)
+	s = start(t, dev.Config{Partitions: 1})
+	folded(t, s.URL, "ann", "general", joined("general", "ann"))
+	dialed(t, s.URL, "ann").answers(blocks[1], 6)
+}
+
+// answers sends the frames of a block, each with an id, and awaits that all of them are taken.
+func (c *client) answers(block string, want int) {
+	c.t.Helper()
+	sent := 0
+	for line := range strings.Lines(block) {
+		text, is := strings.CutPrefix(strings.TrimSpace(line), "-> {")
+		if !is {
+			c.t.Fatalf("no frame to the gateway: %s", line)
+		}
+		sent++
+		id := fmt.Sprint("x", sent)
+		c.send(`{"id":%q,%s`, id, text)
+		answer := c.next()
+		for answer["id"] != id {
+			answer = c.next()
+		}
+		if answer["type"] != "ack" {
+			c.t.Errorf("%s is answered by %s", line, mustJSON(answer))
+		}
+	}
+	if sent != want {
+		c.t.Errorf("the block has %d frames, want %d", sent, want)
+	}
 }
