@@ -14,7 +14,8 @@ import (
 )
 
 // assign returns the offsets at which newly assigned partitions start: their positions in the
-// database. It waits for the database and for the brokers until ctx ends, with the rebalance or the session.
+// database. It waits for the database and for the brokers until ctx ends, with the rebalance or the
+// session.
 func (s *session) assign(ctx context.Context, offsets map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
 	list := sink.Assigned(offsets)
 	logs, err := s.logs.Extents(ctx, list)

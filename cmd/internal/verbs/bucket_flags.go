@@ -42,8 +42,8 @@ func (f BucketFlags) Open(o snapshot.Options) (*snapshot.Repository, error) {
 	return snapshot.New(b, o), nil
 }
 
-// Each calls fn for the requested partitions, or for all that have an object in the bucket, one after
-// the other. It continues after a partition that fails.
+// Each calls fn for the requested partitions, or for all that have an object in the bucket, one
+// after the other. It continues after a partition that fails.
 func (f BucketFlags) Each(a *App, r *snapshot.Repository, fn func(partition int32) error) error {
 	return f.SideBySide(a, r, 1, fn)
 }

@@ -11,8 +11,8 @@ import (
 // command is a line that a reader may type, in a block that does not say so.
 var command = regexp.MustCompile(`^(\$ |(make|bin/tidemark|tidemark|curl|docker|git|go|grpcurl|helm|kubectl|npm|pip|psql|python3|redis-cli) [a-z-])`)
 
-// TestEveryExampleIsRun: a test runs or checks each example, or there is a reason why none does;
-// what is said about examples is said of one that is there, and the tests are there.
+// TestEveryExampleIsRun: a test runs or checks each example, or there is a reason why none does.
+// Each entry of the list names an example that exists, and tests that exist.
 func TestEveryExampleIsRun(t *testing.T) {
 	blocks, err := All(Root)
 	if err != nil {
