@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,4 +27,19 @@ func build(ctx context.Context, dir, binary string, p platform, version string, 
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=")
 	c.Stderr = os.Stderr
 	return c.Run()
+}
+
+// stamped returns nil if a binary names its commit. In a linked working tree Go leaves the commit
+// out without an error, and the same commit would give other bytes than in a clone.
+func stamped(binary, commit string) error {
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return err
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && s.Value == commit {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s does not name its commit, %s: build a release in a clone of the repository, not in a linked working tree", binary, commit)
 }

@@ -69,6 +69,9 @@ func release(ctx context.Context, version, out string, sbom []string, packages p
 		if err := build(ctx, ".", binary, p, version, true); err != nil {
 			return fmt.Errorf("%s/%s: %w", p.os, p.arch, err)
 		}
+		if err := stamped(binary, commit); err != nil {
+			return err
+		}
 		content := []entry{{"tidemark", binary, 0o755}, {"LICENSE", "LICENSE", 0o644}, {"CHANGELOG.md", "CHANGELOG.md", 0o644}, {"README.md", "README.md", 0o644}}
 		if err := archive(filepath.Join(out, name+".tar.gz"), name, content, at); err != nil {
 			return err

@@ -55,6 +55,9 @@ func TestTwoBuildsAreEqual(t *testing.T) {
 			t.Errorf("the binary names the folder that it was built in, %s", own)
 		}
 	}
+	if err := stamped(filepath.Join(dir, "a", "tidemark"), "4b825dc6"); err == nil || !strings.Contains(err.Error(), "4b825dc6") {
+		t.Errorf("a binary without a commit: %v", err)
+	}
 	out, err := exec.CommandContext(ctx, filepath.Join(dir, "a", "tidemark"), "--version").Output()
 	if err != nil || !strings.HasPrefix(string(out), "tidemark v0.0.0-test") {
 		t.Errorf("%q, %v", out, err)
