@@ -16,6 +16,8 @@ VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unk
 PACKAGES ?= ./...
 # With TRIES=2, `make test` runs packages that failed once more (.ci/tries).
 TRIES    ?= 1
+# The benches measure a build like that of a release (internal/test/release): static and without cgo.
+BENCH_BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 # A broker that is measured gets a fixed heap, and the collector that it has in production.
 BENCH_JVM ?= -Xms1g -Xmx1g -XX:+UseG1GC
 
@@ -102,14 +104,16 @@ lint: ## gofmt, go vet, golangci-lint, builds for macOS and Windows, and a check
 	$(GO) mod verify
 
 .PHONY: bench
-bench: build test-tools ## measure on this machine, against a real Kafka and Redis (minutes)
+bench: test-tools ## measure on this machine, against a real Kafka and Redis (minutes)
+	$(BENCH_BUILD) -o bin/tidemark ./cmd/tidemark
 	$(SERVERS) -jvm "$(BENCH_JVM)" -- bin/tidemark bench $(ARGS)
 
 .PHONY: bench-compare
-bench-compare: build test-tools ## run the benches ARGS of commit BASE and of this tree by turns, ROUNDS=3 times, and print the ratios
+bench-compare: test-tools ## run the benches ARGS of commit BASE and of this tree by turns, ROUNDS=3 times, and print the ratios
+	$(BENCH_BUILD) -o bin/tidemark ./cmd/tidemark
 	@base=$$(mktemp -d); trap 'rm -rf "$$base"' EXIT; \
 	git archive $(or $(BASE),HEAD) | tar -x -C "$$base"; \
-	(cd "$$base" && $(GO) build -trimpath -o tidemark ./cmd/tidemark); \
+	(cd "$$base" && $(BENCH_BUILD) -o tidemark ./cmd/tidemark); \
 	$(SERVERS) -jvm "$(BENCH_JVM)" -- $(GO) run ./internal/test/benchcompare -rounds $(or $(ROUNDS),3) -base "$$base/tidemark" -head bin/tidemark $(ARGS)
 
 ##@ Make

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -107,6 +108,29 @@ func copied(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return to
+}
+
+// The benches measure what is shipped: `make bench` and `make bench-compare` build as build does.
+func TestBenchesMeasureTheBuildOfARelease(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("build.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := regexp.MustCompile(`(?m)^BENCH_BUILD := CGO_ENABLED=0 \$\(GO\) build -trimpath -ldflags "(.*)\$\(VERSION\)"$`).FindStringSubmatch(string(b))
+	if flags == nil || !strings.Contains(string(source), `"-trimpath"`) || !strings.Contains(string(source), `"CGO_ENABLED=0"`) ||
+		!strings.Contains(string(source), `"-ldflags", "`+flags[1]+`"+version`) {
+		t.Errorf("BENCH_BUILD of the Makefile does not build as build does: %q", flags)
+	}
+	for target, builds := range map[string]int{"bench": 1, "bench-compare": 2} {
+		recipe := regexp.MustCompile(`(?m)^` + target + `: (.*)\n((\t.*\n)+)`).FindStringSubmatch(string(b))
+		if recipe == nil || strings.HasPrefix(recipe[1], "build") || strings.Count(recipe[2], "$(BENCH_BUILD)") != builds || strings.Contains(recipe[2], "$(GO) build") {
+			t.Errorf("make %s: %q", target, recipe)
+		}
+	}
 }
 
 // static fails the test if a binary asks for a dynamic linker, or has symbols.
