@@ -47,6 +47,15 @@ func synapseContent(f fields, column string) (*matrixContent, bool) {
 	return &event.Content, true
 }
 
+// emptied reports whether an event has no content any more. Only messages of type m.room.message
+// have a msgtype, so a missing one does not say so.
+func emptied(text string) bool {
+	var event struct {
+		Content map[string]json.RawMessage `json:"content"`
+	}
+	return json.Unmarshal([]byte(text), &event) == nil && len(event.Content) == 0
+}
+
 // post maps a message. An edit is no message of its own: it gives the message its text and
 // mentions. Synapse removes the content of redacted events after some days, so their thread is
 // unknown. They become silent, because otherwise they would read the room for their author.
@@ -64,7 +73,7 @@ func (s *Synapse) post(f fields, e *importer.Event) bool {
 		Silent: content.Type == "m.notice",
 		Quiet:  kind != "m.room.message" && kind != "m.room.encrypted",
 	}
-	if e.Until != 0 && content.Type == "" && content.Relates.Type == "" {
+	if e.Until != 0 && emptied(f.Text("json")) {
 		e.Silent = true
 	}
 	if content.Relates.Type == "m.thread" && content.Relates.ID != e.ID {

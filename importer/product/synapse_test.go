@@ -46,6 +46,7 @@ func synapseRows() map[string]string {
 			post("$5", "m.sticker", "", `{"content":{"body":"cat"}}`) +
 			post("$6", "m.room.encrypted", "", `{"content":{"m.relates_to":{"rel_type":"m.thread","event_id":"$5"}}}`) +
 			post("$7", "m.room.message", `,"redacted_at":1700000008000`, `{"content":{}}`) +
+			post("$10", "m.poll.start", `,"redacted_at":1700000008000`, `{"content":{"m.poll":{"question":{"m.text":[{"body":"when?"}]}}}}`) +
 			post("$8", "m.room.message", `,"wrong":"t"`, `{"content":{"msgtype":"m.text","body":7,"m.mentions":[],"m.relates_to":"none"}}`) +
 			post("$9", "m.room.message", "", `{"content":`),
 	}
@@ -61,7 +62,8 @@ func TestSynapse(t *testing.T) {
 		"mute !r @ann", "mute !r @bob", "follow !r @cem thread $1" + at, "unfollow !r @eve thread $1" + at,
 		"post !r @ann id $1" + at + " text root mentions @bob", "post !r @cem id $2 thread $1" + at + " text a reply mentions @bob all",
 		"post !r @ann id $4" + at + " text after mentions @dee silent", "post !r @ann id $5" + at + " text cat quiet",
-		"post !r @ann id $6 thread $5" + at, "post !r @ann id $7" + at + " until 2023-11-14T22:13:28Z silent", "post !r @ann id $8" + at,
+		"post !r @ann id $6 thread $5" + at, "post !r @ann id $7" + at + " until 2023-11-14T22:13:28Z silent",
+		"post !r @ann id $10" + at + " until 2023-11-14T22:13:28Z quiet", "post !r @ann id $8" + at,
 		"pointer !r @bob thread $1" + at + " until 2023-11-14T22:13:25Z",
 	}
 	got, problems, err := events(t, &Synapse{Source: folder(t, synapseRows())})
@@ -73,8 +75,8 @@ func TestSynapse(t *testing.T) {
 		"a receipt for an event that the server does not": "receipts_linearized:4 @ann $gone",
 		"the data of a receipt is no JSON object":         "receipts_linearized:2 @bob",
 		"the actions of a push rule are no JSON array":    "push_rules:5 @eve",
-		"an event whose JSON is damaged":                  "events:9 $9",
-		"a time before 1973 or ahead":                     "events:8 $8",
+		"an event whose JSON is damaged":                  "events:10 $9",
+		"a time before 1973 or ahead":                     "events:9 $8",
 	}
 	for _, p := range problems {
 		maps.DeleteFunc(reasons, func(reason, row string) bool {
