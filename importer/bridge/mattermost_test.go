@@ -58,6 +58,43 @@ func TestMattermostIsFollowed(t *testing.T) {
 	}
 }
 
+// Who leaves a channel loses their mute of it, because Mattermost removes the row that has it. The
+// bridge need not have seen the mute itself.
+func TestMattermostForgetsTheMuteOfWhoLeaves(t *testing.T) {
+	dsn := testkit.Postgres(t)
+	b := newBed(t, "mattermost", dsn, testkit.FakeKafka(t).ListenAddrs())
+	m := &chats.Mattermost{Now: b.now}
+	users := []string{"ann", "bob"}
+	b.run(m.Begin(users, []string{"general", "random"})...)
+	b.publish()
+	b.run(m.Mute("general", "ann", true)...)
+	made, err := source.CreateSlot(t.Context(), dsn, slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.importTo("parts.", made)
+	made.Close(t.Context())
+	b.run(m.Mute("general", "bob", true)...)
+	b.run(m.Mute("random", "bob", true)...)
+	b.run(m.Mute("random", "ann", true)...)
+	for _, user := range users {
+		b.run(m.Leave("general", user)...)
+		b.run(m.Leave("random", user)...)
+	}
+	b.run(m.Join("general", "bob")...)
+	b.run(m.Join("random", "bob")...)
+	b.run(m.Mute("random", "bob", true)...)
+	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
+	b.importTo("whole.", nil)
+	want, _ := b.fold("whole.")
+	got, _ := b.fold("parts.")
+	b.same(want, got, users, []string{"general", "random"}, nil)
+	if v, _ := got.View("bob", "random"); !v.Member || !v.Muted {
+		t.Errorf("who came back and muted the channel again: %+v", v)
+	}
+	dropSlot(t, dsn)
+}
+
 // dropSlot removes the slot. A slot is free a moment after its reader has gone.
 func dropSlot(t *testing.T, dsn string) {
 	t.Helper()

@@ -35,8 +35,8 @@ func (m *mattermostLive) Transaction(ctx context.Context, tx *source.Transaction
 		f := fields{c.Row, p}
 		send := func(e *importer.Event) error { return emit(f.origin(), e) }
 		if c.Kind == source.Removed {
-			if c.Row.Table == "posts" {
-				p.Add(f.origin(), "a message was removed from the database instead of being marked as deleted: it stays", f.Text("id"))
+			if err := m.removed(tx, f, send); err != nil {
+				return err
 			}
 			continue
 		}
@@ -55,6 +55,22 @@ func (m *mattermostLive) Transaction(ctx context.Context, tx *source.Transaction
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// removed maps a row that is gone. Mattermost removes the row of channelmembers when a user leaves
+// the channel, and with it their mute: if they come back, they have a new row.
+func (m *mattermostLive) removed(tx *source.Transaction, f fields, send func(*importer.Event) error) error {
+	switch f.Table {
+	case "posts":
+		f.problems.Add(f.origin(), "a message was removed from the database instead of being marked as deleted: it stays", f.Text("id"))
+	case "channelmembers":
+		e := &importer.Event{Kind: importer.KindUnmute, Channel: f.Text("channelid"), User: f.Text("userid"), At: tx.Time.UnixMilli()}
+		m.viewed.set(e.Channel+"\x00"+e.User, 0)
+		if m.muted.set(e.Channel+"\x00"+e.User, false) {
+			return send(e)
 		}
 	}
 	return nil

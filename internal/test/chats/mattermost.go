@@ -102,10 +102,30 @@ func (m *Mattermost) follow(root, user string, following bool, viewed int64) str
 		ON CONFLICT (postid, userid) DO UPDATE SET following = %[3]v, lastupdated = %[5]d%s`, root, user, following, max(viewed, 0), m.Now(), set)
 }
 
+// of returns a channel.
+func (m *Mattermost) of(channel string) *mmChannel {
+	return m.channels[slices.IndexFunc(m.channels, func(c *mmChannel) bool { return c.id == channel })]
+}
+
 // Post posts a message in a channel.
 func (m *Mattermost) Post(channel, user, text string) []string {
-	i := slices.IndexFunc(m.channels, func(c *mmChannel) bool { return c.id == channel })
-	return m.post(m.channels[i], user, nil, text, nil)
+	return m.post(m.of(channel), user, nil, text, nil)
+}
+
+// Join lets a user join a channel.
+func (m *Mattermost) Join(channel, user string) []string { return m.join(m.of(channel), user) }
+
+// Leave lets a user leave a channel.
+func (m *Mattermost) Leave(channel, user string) []string { return m.leave(m.of(channel), user) }
+
+// Mute mutes a channel for a user, or ends that.
+func (m *Mattermost) Mute(channel, user string, muted bool) []string {
+	mark := "all"
+	if muted {
+		mark = "mention"
+	}
+	return []string{fmt.Sprintf(`UPDATE channelmembers SET notifyprops = '{"mark_unread": "%s"}', lastupdateat = %d WHERE channelid = '%s' AND userid = '%s'`,
+		mark, m.Now(), channel, user)}
 }
 
 // post posts a message, and reads the channel for its author.
@@ -187,8 +207,7 @@ func (m *Mattermost) Step(r *rand.Rand, users []string) []string {
 		}
 		return m.leave(c, user)
 	case what < 18:
-		return []string{fmt.Sprintf(`UPDATE channelmembers SET notifyprops = '{"mark_unread": "%s"}', lastupdateat = %d WHERE channelid = '%s' AND userid = '%s'`,
-			[]string{"all", "mention"}[r.IntN(2)], m.Now(), c.id, user)}
+		return m.Mute(c.id, user, r.IntN(2) > 0)
 	case root.deleted:
 		return nil
 	}
