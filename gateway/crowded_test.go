@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,8 +40,23 @@ func longest(h *hub, fn func()) (wait, took time.Duration) {
 
 // TestOneUsersCrowdHoldsUpNobody: an inbox of 100,000 channels is installed, replaced by another
 // one, and its user leaves. No other user of the shard waits for more than a part of that time. The
-// test uses a ratio, because machines pause.
+// test uses a ratio, because machines pause. A pause only adds to a wait, so the best of a few
+// attempts counts.
 func TestOneUsersCrowdHoldsUpNobody(t *testing.T) {
+	const attempts = 6
+	for attempt := 1; ; attempt++ {
+		slow := crowdComesAndGoes(t)
+		if len(slow) == 0 {
+			return
+		}
+		if attempt == attempts {
+			t.Fatalf("others waited too long in each of %d attempts, in the last one: %s", attempts, strings.Join(slow, "; "))
+		}
+	}
+}
+
+// crowdComesAndGoes returns the steps during which others waited too long.
+func crowdComesAndGoes(t *testing.T) (slow []string) {
 	const many = 100_000
 	crowd := func(m int64) *inbox {
 		at := view.Position{0: {M: m}}
@@ -72,7 +88,7 @@ func TestOneUsersCrowdHoldsUpNobody(t *testing.T) {
 		wait, took := longest(h, step.do)
 		t.Logf("%s: %v, and others waited %v at most", step.what, took, wait)
 		if wait > max(took/4, 5*time.Millisecond) {
-			t.Errorf("%s took %v, and others waited %v", step.what, took, wait)
+			slow = append(slow, fmt.Sprintf("%s took %v, and others waited %v", step.what, took, wait))
 		}
 	}
 	wanted := 0
@@ -84,6 +100,7 @@ func TestOneUsersCrowdHoldsUpNobody(t *testing.T) {
 	if len(h.users) != 0 || len(h.channels) != 0 || wanted != 0 {
 		t.Errorf("%d users, %d channels and interest in %d are left", len(h.users), len(h.channels), wanted)
 	}
+	return slow
 }
 
 // TestWhatHappensWhileAnInboxIsInstalled: between two slices of an inbox the timeline removes a
