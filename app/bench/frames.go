@@ -29,7 +29,7 @@ func (g *sockets) frames(ctx context.Context, c crowd) ([]gauge.Result, error) {
 	if _, err := g.write(ctx, setup...); err != nil {
 		return nil, err
 	}
-	if err := g.settled(ctx); err != nil { // so that their inboxes have the channel
+	if err := g.settled(ctx); err != nil { // so that the inboxes of their members have the channels
 		return nil, err
 	}
 	if _, err := g.clients.Connect(swarm.Order{Connect: everybody, Addr: g.addr, AtOnce: 16}); err != nil {
@@ -92,7 +92,8 @@ func (f *flooded) note() string {
 		f.messages, 100*float64(f.Frames-f.Messages)/float64(f.Frames), perFrame(f.own), perFrame(f.theirs), perFrame(others), f.Latency.P50)
 }
 
-// flood posts n messages. It limits the number of messages that not everybody has received yet.
+// flood posts n messages as fast as possible. It limits the number of messages that not every
+// member has received yet.
 func (g *sockets) flood(ctx context.Context, n int, channels []string) (f flooded, err error) {
 	const ahead = 2_000
 	before, err := g.clients.Do(swarm.Order{Reset: true})

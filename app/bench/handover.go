@@ -182,8 +182,8 @@ func (w *witness) watch(ctx context.Context, stop <-chan struct{}, asked *member
 	}
 }
 
-// answers reports whether a member answers for a partition: itself, or through the owner that it
-// knows.
+// answers reports whether a member answers for a partition: itself, or through the owner in its
+// view of the group.
 func (w *witness) answers(ctx context.Context, asked *member, n int32) bool {
 	if _, err := asked.proc.Live(n); err == nil {
 		return true

@@ -23,7 +23,7 @@ import (
 // busy is the load of the bench locks.
 type busy struct {
 	mixes    []traffic.Mix
-	warm     int           // events before
+	warm     int           // events folded before the measurement
 	rate     int           // events per second, beside the queries
 	lasts    time.Duration // duration of the queries
 	crowd    int           // members of a channel

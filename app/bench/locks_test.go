@@ -50,7 +50,7 @@ func TestLocksOn(t *testing.T) {
 		}
 	}
 	if len(missing) > 0 {
-		t.Errorf("nothing is said of %q", missing)
+		t.Errorf("no hold reports the cause %q", missing)
 	}
 }
 

@@ -67,7 +67,7 @@ func (g *sockets) publishedOneByOne(ctx context.Context, c crowd) (gauge.Result,
 		return gauge.Result{}, err
 	}
 	sub := g.rdb.Subscribe(ctx, cache.UnreadChannel(user))
-	defer func() { _ = sub.Close() }() // it is not used any more
+	defer func() { _ = sub.Close() }() // nothing uses it after this
 	if _, err := sub.Receive(ctx); err != nil {
 		return gauge.Result{}, err
 	}
@@ -106,9 +106,9 @@ func (g *sockets) publishedOneByOne(ctx context.Context, c crowd) (gauge.Result,
 	}, g.gone(ctx)
 }
 
-// either measures the CPU time of a delta on its way to a connected user: published by the cache
-// role and received by a subscriber, and read from the topic a second time. It subtracts the cost
-// of the same messages without a listener.
+// either measures the CPU time that a delta costs on its way to a connected user, in two ways: the
+// cache role publishes it and a subscriber receives it, or a gateway reads it from the topic a
+// second time. It subtracts the cost of the same messages without a listener.
 func (g *sockets) either(ctx context.Context, c crowd) (gauge.Result, error) {
 	var channels, users []string
 	for i := range c.busy {

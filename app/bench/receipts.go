@@ -16,8 +16,8 @@ import (
 )
 
 // receipts measures a channel with 100,000 members, each of whom has read up to one of its 1,000
-// messages: the first page and the counts of the newest message, of one in the middle and of the
-// first, and the readers.
+// messages. It measures the first page and the counts of the newest message, of one in the middle
+// and of the first one, and the readers of the channel.
 func (sv *server) receipts(ctx context.Context) ([]gauge.Result, error) {
 	const channel, members, messages = "crowd", 100_000, 1_000
 	sv.s.env.report("receipts in a channel of 100,000 members")

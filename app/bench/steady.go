@@ -17,7 +17,7 @@ type steadyLine struct {
 	name    string
 	rate    int // events per second, with independent arrivals
 	seconds int // duration of the measurement
-	warm    int // events before
+	warm    int // events before the measurement
 }
 
 // steady measures l. This process also produces the events, so steady first measures producing

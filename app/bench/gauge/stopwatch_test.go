@@ -19,7 +19,7 @@ func TestStopwatch(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	s.Add(-time.Second) // if the clock was set back
+	s.Add(-time.Second) // as after the clock was set back
 	s.Add(5*time.Second + 30*time.Millisecond)
 	got := s.Read()
 	near := func(name string, got, want, step float64) {

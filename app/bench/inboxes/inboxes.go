@@ -19,15 +19,15 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// Run measures the first page of a user in 40 of many channels, which are in 1,024 partitions
-// on two nodes, while messages are folded on both: an inbox asks only the partitions that know the
-// user.
+// Run measures the first page of a user in 40 of many channels, which are in 1,024 partitions on
+// two nodes, while both nodes fold messages. GetInbox queries only the partitions that have rows of
+// the user.
 func Run(ctx context.Context, progress io.Writer) ([]gauge.Result, error) {
 	return measure(ctx, progress, 1024, 2000, 20_000, 2_000)
 }
 
-// measure is Run with a number of partitions, users and calls; rate is how many messages are
-// folded a second.
+// measure is Run with a number of partitions, users and calls. rate is the number of messages that
+// both nodes together fold per second.
 func measure(ctx context.Context, progress io.Writer, partitions, calls, users, rate int) (_ []gauge.Result, err error) {
 	const inChannels, members = 40, 20
 	report(progress, "%d partitions, %d users in %d channels each", partitions, users, inChannels)
@@ -55,7 +55,7 @@ func measure(ctx context.Context, progress io.Writer, partitions, calls, users, 
 	stop := make(chan struct{})
 	stopped := make(chan struct{})
 	var folded atomic.Int64
-	go func() { // as many events as a light load has
+	go func() { // folds as many events as a light load has
 		defer close(stopped)
 		r := rand.New(rand.NewPCG(9, 9)) //nolint:gosec // the same traffic each time
 		tick := time.NewTicker(10 * time.Millisecond)
@@ -96,14 +96,14 @@ func measure(ctx context.Context, progress io.Writer, partitions, calls, users, 
 func spreadUser(n int) string    { return fmt.Sprintf("user-%06d", n) }
 func spreadChannel(n int) string { return fmt.Sprintf("channel-%06d", n) }
 
-// inboxAnswers is what calls of GetInbox came to.
+// inboxAnswers has the results of calls of GetInbox.
 type inboxAnswers struct {
 	took                       []time.Duration
 	body, zipped, asOf, tokens int // of the last
 }
 
-// ask calls GetInbox of one node over and over, one call after the other. The answers are
-// compressed, as clients ask for it by default.
+// ask calls GetInbox of one node repeatedly, one call after the other. It asks for compressed
+// answers, as clients do by default.
 func (s *spread) ask(ctx context.Context, kind, user string, calls int) (got inboxAnswers, err error) {
 	client := &http.Client{Transport: &http.Transport{DisableCompression: true}}
 	defer client.CloseIdleConnections()

@@ -97,7 +97,8 @@ func startSpread(partitions int) (_ *spread, err error) {
 	return s, nil
 }
 
-// spreadSecrets is what the two nodes prove to each other that they are of one cluster with.
+// spreadSecrets returns the secrets with which the two nodes prove to each other that they belong
+// to one cluster.
 func spreadSecrets() (*peer.Secrets, error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {

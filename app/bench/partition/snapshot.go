@@ -36,9 +36,10 @@ func Snapshots(ctx context.Context) ([]gauge.Result, error) {
 	return all, nil
 }
 
-// snapshots takes three snapshots of a partition with channels of 50 members: a first one, which it
-// repeats without any change, a second after one event for every hundred pairs, all in one hundredth
-// of the channels, and a third after as many events in all channels. It restores the third until the partition answers.
+// snapshots takes three snapshots of a partition with channels of 50 members. The first is of the
+// initial state, and is repeated without any change. The second follows one event for every hundred
+// pairs, all in one hundredth of the channels. The third follows as many events in all channels.
+// Then snapshots restores the third and measures how long it takes until the partition answers.
 func snapshots(ctx context.Context, channels int) (_ []gauge.Result, err error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {

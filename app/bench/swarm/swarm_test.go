@@ -145,7 +145,7 @@ func TestSwarm(t *testing.T) {
 	}
 }
 
-// Users who are told to leave do not stay; one who is refused for good fails and says why.
+// Users whose order says Leave do not stay. A user who is refused for good fails with the reason.
 func TestSwarmLeaves(t *testing.T) {
 	g, do := startGate(t, 0), runSwarm(t)
 	a := do(Order{Connect: []string{"a", "banned"}, Addr: g.l.Addr().String(), AtOnce: 1, Leave: true})
