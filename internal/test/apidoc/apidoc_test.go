@@ -34,7 +34,7 @@ func written(t *testing.T) (openAPI, asyncAPI []byte) {
 	return encode(OpenAPI(notes)), encode(AsyncAPI(notes))
 }
 
-// TestFiles: the files are those that the schemas give.
+// TestFiles: docs/openapi.json and docs/asyncapi.json are what the schemas yield.
 func TestFiles(t *testing.T) {
 	openAPI, asyncAPI := written(t)
 	for name, want := range map[string][]byte{"openapi.json": openAPI, "asyncapi.json": asyncAPI} {
@@ -72,7 +72,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// fits reports what is wrong with a JSON value by a schema of components.
+// fits reports how a JSON value violates a schema of components.
 func fits(t *testing.T, doc *openapi3.T, schema *openapi3.Schema, value string) error {
 	t.Helper()
 	var v any
@@ -81,13 +81,13 @@ func fits(t *testing.T, doc *openapi3.T, schema *openapi3.Schema, value string) 
 	}
 	err := schema.VisitJSON(v)
 	var e *openapi3.SchemaError
-	if errors.As(err, &e) { // without the schema
+	if errors.As(err, &e) { // its text without the whole schema
 		return fmt.Errorf("%v: %s", e.JSONPointer(), e.Reason)
 	}
 	return err
 }
 
-// TestExamples: the calls of the documents fit the schemas, and wrong ones do not.
+// TestExamples: the calls in the documents fit the schemas, and wrong calls do not.
 func TestExamples(t *testing.T) {
 	openAPI, _ := written(t)
 	doc := load(t, openAPI)
@@ -121,8 +121,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestAsyncAPI: each reference leads to something, and each frame that docs/gateway.md shows is one
-// that is described, with no other fields.
+// TestAsyncAPI: each reference leads to something. docs/asyncapi.json describes each frame that
+// docs/gateway.md shows, with all of its fields.
 func TestAsyncAPI(t *testing.T) {
 	_, text := written(t)
 	var root any
@@ -146,13 +146,13 @@ func TestAsyncAPI(t *testing.T) {
 		t.Errorf("%d references", refs)
 	}
 
-	// The same schemas as OpenAPI, so that its library can judge frames.
+	// AsyncAPI has the same schemas as OpenAPI, so OpenAPI's library can validate frames.
 	messages := root.(object)["components"].(object)["messages"].(object)
 	all := root.(object)["components"].(object)["schemas"].(object)
 	for id, m := range messages {
 		payload := m.(object)["payload"].(object)
 		if p, ok := payload["properties"].(object); ok {
-			delete(p["type"].(object), "const") // JSON Schema's, not OpenAPI 3.0's
+			delete(p["type"].(object), "const") // JSON Schema has it, OpenAPI 3.0 does not
 		}
 		all["frame "+id] = payload
 	}

@@ -13,7 +13,7 @@ type stream struct {
 	topic string
 	value protoreflect.MessageDescriptor
 	key   string
-	// input topics are written by programs of others, the rest is read by them.
+	// Programs of others write input topics, and read the other topics.
 	input bool
 }
 
@@ -29,7 +29,7 @@ var streams = []stream{
 // frame is a frame of the socket: its type, and its fields with their schemas.
 type frame struct {
 	name   string
-	client bool // sends it
+	client bool // whether the client sends it
 	fields object
 	needs  []string
 }
@@ -62,7 +62,7 @@ func AsyncAPI(notes map[string]string) map[string]any {
 		}
 		id := f.name
 		if f.client {
-			id = "client." + id // read_state is sent by both
+			id = "client." + id // both sides send read_state
 			client = append(client, id)
 		} else {
 			server = append(server, id)
@@ -89,7 +89,7 @@ func AsyncAPI(notes map[string]string) map[string]any {
 	}
 }
 
-// operation adds messages to a channel, and what a program does with them.
+// operation adds messages to a channel, and whether a program sends or receives them.
 func operation(channels, operations object, address, server string, send bool, names ...string) {
 	id := address
 	if server == "node" {
@@ -112,7 +112,7 @@ func operation(channels, operations object, address, server string, send bool, n
 	operations[action+" "+id] = object{"action": action, "channel": object{"$ref": "#/channels/" + id}, "messages": list}
 }
 
-// frames are those of docs/gateway.md.
+// frames returns the frames of docs/gateway.md.
 func frames(s *schemas) []frame {
 	text, flag, number := object{"type": "string"}, object{"type": "boolean"}, object{"type": "integer", "minimum": 0}
 	texts := object{"type": "array", "items": text}
@@ -128,7 +128,7 @@ func frames(s *schemas) []frame {
 	totals := of((&queryv1.Totals{}).ProtoReflect().Descriptor())
 	byLabel := object{"type": "object", "additionalProperties": totals}
 	reader := closed(object{"user_id": text, "message_id": text, "seq": number, "at": at, "with_threads": flag})
-	// An update has the fields of a channel or of a thread beside its own.
+	// An update has the fields of a channel or a thread, and these besides.
 	update := object{"totals": totals, "totals_by_label": byLabel, "thread_id": text, "followed": flag, "instance_id": text, "stamp": text, "evaluated_at": at}
 	for _, name := range []string{"ChannelUnread", "ThreadUnread"} {
 		for k, v := range s.all[name].(object)["properties"].(object) {

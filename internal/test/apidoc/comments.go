@@ -12,8 +12,8 @@ var (
 	field    = regexp.MustCompile(`^(?:repeated |optional )?[\w.<>, ]+ (\w+) = \d+;`)
 )
 
-// comments returns the comments of all .proto files below a folder, by full name of what they stand
-// before. Fields are named by their message, whatever oneof they are in.
+// comments returns the comments of all .proto files below a folder, by the full name of the
+// declaration that follows the comment. A field has the name of its message, even in a oneof.
 func comments(folder string) (map[string]string, error) {
 	all := map[string]string{}
 	files, err := filepath.Glob(filepath.Join(folder, "tidemark", "*", "v1", "*.proto"))
@@ -27,7 +27,7 @@ func comments(folder string) (map[string]string, error) {
 		}
 		var (
 			pkg   string
-			stack []string // names that are open; "" for oneofs and options
+			stack []string // names of open blocks; "" for oneofs and options
 			notes []string
 		)
 		for line := range strings.Lines(string(text)) {

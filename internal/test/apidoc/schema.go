@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// object is a JSON object that is being made. Its keys are sorted when it is written.
+// object is a JSON object. encoding/json sorts its keys.
 type object = map[string]any
 
 // schemas collects the JSON schemas of messages, by name.
@@ -15,7 +15,8 @@ type schemas struct {
 
 func ref(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
-// name is short where it is unambiguous: the events and the query package both have a MessageRef.
+// name returns a short name where it is unambiguous: the events package and the query package both
+// have a MessageRef.
 func name(d protoreflect.Descriptor) string {
 	n := string(d.Name())
 	if d.ParentFile().Package() == "tidemark.events.v1" {
@@ -27,7 +28,7 @@ func name(d protoreflect.Descriptor) string {
 	return n
 }
 
-// add adds a message and all that it has, and returns a reference to it.
+// add adds a message and all messages that its fields need, and returns a reference to it.
 func (s *schemas) add(md protoreflect.MessageDescriptor) object {
 	n := name(md)
 	if _, ok := s.all[n]; ok {
@@ -43,7 +44,7 @@ func (s *schemas) add(md protoreflect.MessageDescriptor) object {
 		f := md.Fields().Get(i)
 		p := s.field(f)
 		if text := s.comments[string(f.FullName())]; text != "" {
-			if _, isRef := p["$ref"]; isRef { // beside a reference nothing counts
+			if _, isRef := p["$ref"]; isRef { // JSON Schema ignores what stands beside a reference
 				p = object{"allOf": []any{p}}
 			}
 			p["description"] = text

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 )
 
-// Issuer and Audience of all tokens.
+// Issuer and Audience are those of all tokens.
 const (
 	Issuer   = "https://id.example"
 	Audience = "tidemark"
@@ -61,8 +61,8 @@ func Service(t testing.TB) string {
 	return signed(t, map[string]any{"sub": "a-service", "scope": auth.ScopeService.String(), "exp": time.Now().Add(time.Hour).Unix()})
 }
 
-// ServiceFor returns a service's token that is valid for a while. Verifiers accept clocks that
-// differ by 30 s, so it allows for these.
+// ServiceFor returns a service's token that is valid for a while. It expires 30 s earlier than
+// that, because verifiers accept clocks that differ by 30 s.
 func ServiceFor(t testing.TB, valid time.Duration) string {
 	t.Helper()
 	expires := time.Now().Add(valid - 30*time.Second)

@@ -43,8 +43,8 @@ func main() {
 	}
 }
 
-// byTurns runs base and head one after the other, rounds times each, and prints the table. What
-// warms or slows the machine for a while so meets both.
+// byTurns runs base and head one after the other, rounds times each, and prints the table. Taking
+// turns exposes both to whatever slows the machine for a while.
 func byTurns(ctx context.Context, rounds int, base, head string, benches []string) error {
 	var order []figure
 	of := map[string]figures{base: {}, head: {}}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTable: the lowest figures of both binaries stand side by side with their ratio, and a figure
-// that only one has stands alone.
+// TestTable: the table shows the lowest figures of both binaries side by side with their ratio, and
+// a figure that only one binary has without a ratio.
 func TestTable(t *testing.T) {
 	base, head := figures{}, figures{}
 	var order []figure

@@ -42,7 +42,8 @@ func filled(t *testing.T, tr *checker.Log) *miniredis.Miniredis {
 
 func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// mentioned are the members of an entry that tell mentions by name, and where the first one is.
+// mentioned returns the fields of an entry about mentions by name: their number, and where the
+// first one is.
 func mentioned(direct uint32, first projections.Ref) (out string) {
 	if direct > 0 {
 		out = fmt.Sprintf(`,"direct_mentions":%d`, direct)

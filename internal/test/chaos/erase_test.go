@@ -133,7 +133,7 @@ func (a *attack) erased() (users []string) {
 // erasures.
 func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
 	c.t.Helper()
-	f := &checker.Findings{What: "what is told of who was erased"}
+	f := &checker.Findings{What: "answers about users who were erased"}
 	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
 	defer cancel()
 	gone := tr.Gone()
@@ -141,7 +141,7 @@ func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
 		client := queryv1connect.NewQueryServiceClient(http.DefaultClient, n.url)
 		for _, user := range users {
 			if !slices.Contains(gone, user) {
-				f.Add("%s: the log does not say that they are gone", user)
+				f.Add("%s: the log has no erasure of them", user)
 			}
 			known, err := ask(ctx, c, client.ListUserChannels, &queryv1.ListUserChannelsRequest{OfUserId: user, PageSize: 1000, After: tr.After})
 			if err != nil {
@@ -149,7 +149,7 @@ func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
 				continue
 			}
 			if len(known.Channels) == 0 {
-				f.Add("%s knows no channel of %s, of whom each should keep that they were erased", n.name, user)
+				f.Add("%s has no channel of %s, and each channel should have kept the erasure", n.name, user)
 			}
 			for _, channel := range known.Channels {
 				if channel.Member || !channel.Erased {

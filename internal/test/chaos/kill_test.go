@@ -96,8 +96,8 @@ func (a *attack) ticksUntil(what string, done func() bool) {
 	}
 }
 
-// check waits for the cluster to settle and compares everything. Of each key it takes the last
-// value in the log, which compaction keeps even if a late writer produced it.
+// check waits for the cluster to settle and compares everything. Of each key it compares the last
+// value in the log, which compaction keeps even if a former owner wrote it late.
 func (a *attack) check() {
 	a.t.Helper()
 	gone := a.erased()

@@ -66,10 +66,10 @@ func TestPause(t *testing.T) {
 	a.check()
 }
 
-// checkStanding waits until no partition has two owners, and compares the last record of every key
-// with the model standsWithin after that. Nothing is written meanwhile. A machine on which folding
-// what was written before takes longer gets the time: what its owners have not said by then cannot
-// be judged.
+// checkStanding waits until no partition has two owners. standsWithin after that it compares the
+// last record of every key with the model. Nothing is written meanwhile. On a slow machine the
+// owners may take longer than standsWithin to fold and publish what was written before;
+// checkStanding waits for them.
 func (a *attack) checkStanding() {
 	a.t.Helper()
 	if err := a.client.Flush(context.Background()); err != nil {
@@ -93,7 +93,7 @@ func (a *attack) checkStanding() {
 		}
 		return ""
 	})
-	a.t.Logf("the owners had said everything %s after the overlap; judged after %s", reported.Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
+	a.t.Logf("the owners had published everything %s after the overlap; compared after %s", reported.Round(time.Millisecond), time.Since(over).Round(time.Millisecond))
 	a.checkLast(a.truth())
 }
 

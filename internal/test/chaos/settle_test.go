@@ -71,8 +71,8 @@ func (c *cluster) wait(since string, what func(ctx context.Context) (missing str
 	}
 }
 
-// shared describes which nodes do not have their share of the partitions, or who has too many; "" if
-// all partitions have one owner.
+// shared describes which nodes do not have their share of the partitions, or how many partitions
+// are live too often or not at all; "" if all partitions have one owner.
 func (c *cluster) shared(ctx context.Context) string {
 	live := 0
 	for _, n := range c.nodes {

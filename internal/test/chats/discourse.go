@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// DiscourseTables are the tables and columns of Discourse's chat that matter here.
+// DiscourseTables are the tables and columns of Discourse's chat that an import or a bridge reads.
 const DiscourseTables = `
 CREATE TABLE chat_channels (id bigint PRIMARY KEY, chatable_type varchar, threading_enabled boolean NOT NULL, deleted_at timestamp, messages_count int NOT NULL DEFAULT 0);
 CREATE TABLE chat_messages (id bigint PRIMARY KEY, chat_channel_id bigint, user_id int, created_at timestamp, deleted_at timestamp, thread_id bigint, message text);
@@ -22,19 +22,19 @@ CREATE TABLE user_chat_thread_memberships (id bigint PRIMARY KEY, user_id bigint
 // Discourse is the chat of a Discourse site. Each of its actions returns the transactions that the
 // site runs, in order.
 type Discourse struct {
-	Now func() int64 // Unix milliseconds, which rise
+	Now func() int64 // Unix milliseconds; it must grow with each call
 
-	members map[[2]int]bool // channel and user; false: does not follow it any more
+	members map[[2]int]bool // by channel and user; false: the user no longer follows the channel
 	posts   map[int][]int   // by channel
-	thread  map[int]int     // of replies: their root
-	row     map[int]int     // of roots: their thread
+	thread  map[int]int     // root of each reply
+	row     map[int]int     // thread of each root
 	author  map[int]int
 	gone    map[int]bool
-	last    int // id
+	last    int // newest id
 }
 
-// Begin returns the tables, with users from 1 on in channels from 1 on. The first has threads, and
-// the last one is a direct one of the first two users.
+// Begin returns the tables, with users and channels that count from 1. The first channel has
+// threads. The last channel is a direct one of the first two users.
 func (d *Discourse) Begin(users, channels int) []string {
 	d.members, d.posts, d.thread, d.row, d.author, d.gone, d.last = map[[2]int]bool{}, map[int][]int{}, map[int]int{}, map[int]int{}, map[int]int{}, map[int]bool{}, 100
 	all := []string{DiscourseTables}
@@ -57,7 +57,7 @@ func (d *Discourse) id() int {
 	return d.last
 }
 
-// now is the time as a literal.
+// now returns the time as a literal.
 func (d *Discourse) now() string {
 	return "'" + time.UnixMilli(d.Now()).UTC().Format("2006-01-02 15:04:05.000") + "'"
 }
@@ -67,13 +67,14 @@ func (d *Discourse) member(channel, user int, set string) string {
 	return fmt.Sprintf("UPDATE user_chat_channel_memberships SET %s, updated_at = %s WHERE chat_channel_id = %d AND user_id = %d", set, d.now(), channel, user)
 }
 
-// read is a view of a channel up to a message.
+// read sets the pointer of a user in a channel to a message.
 func (d *Discourse) read(channel, user, id int) string {
 	return d.member(channel, user, fmt.Sprintf("last_read_message_id = %d, last_viewed_at = %s", id, d.now()))
 }
 
-// Post posts a message, or a reply if root is not 0. Mentions come after the message, but those of a
-// reply with it: whom it names follows from there.
+// Post posts a message, or a reply if root is not 0. It writes the mentions of a message in a later
+// transaction, and those of a reply in the same one, because a user follows a thread from a mention
+// on.
 func (d *Discourse) Post(r *rand.Rand, channel, user, root, mentioned int) (all []string) {
 	begun, in := "", "NULL"
 	if root != 0 {
@@ -128,7 +129,7 @@ func (d *Discourse) Step(r *rand.Rand, users, channels int) []string {
 	in, was := d.members[[2]int{channel, user}]
 	posts, some := d.posts[channel], 0
 	if !was {
-		return nil // no member of the direct channel
+		return nil // the user is no member of the direct channel
 	}
 	what := r.IntN(20)
 	if len(posts) == 0 {
@@ -136,7 +137,7 @@ func (d *Discourse) Step(r *rand.Rand, users, channels int) []string {
 	} else {
 		some = posts[r.IntN(len(posts))]
 	}
-	if !in { // they follow it again, and look at it
+	if !in { // they follow it again, which reads it
 		d.members[[2]int{channel, user}] = true
 		return []string{d.member(channel, user, fmt.Sprintf("following = true, last_read_message_id = (SELECT max(id) FROM chat_messages WHERE chat_channel_id = %d)", channel))}
 	}
@@ -163,8 +164,10 @@ func (d *Discourse) Step(r *rand.Rand, users, channels int) []string {
 			fmt.Sprintf("UPDATE chat_messages SET message = 'edited' WHERE id = %d", some),
 			fmt.Sprintf("DELETE FROM chat_mentions WHERE chat_message_id = %d", some),
 		}
-	case what == 16 && channel != 1: // whom a thread counts for must not depend on when they were away
-		d.members[[2]int{channel, user}] = user == 1 // who stays, so that somebody is there
+	case what == 16 && channel != 1:
+		// Everybody keeps the first channel: following its threads must not depend on absences. The
+		// first user keeps all channels, so that each has a member.
+		d.members[[2]int{channel, user}] = user == 1
 		return []string{d.member(channel, user, fmt.Sprintf("following = %v", user == 1))}
 	case what == 17:
 		return []string{d.member(channel, user, fmt.Sprintf("muted = %v", r.IntN(2) == 0))}
@@ -184,7 +187,7 @@ func (d *Discourse) Step(r *rand.Rand, users, channels int) []string {
 	return []string{d.reads(some, user, read, pick(r, []int{1, 2, 2, 3}))}
 }
 
-// Names returns the channels, and the messages that threads may have as their first one.
+// Names returns the channels, and the messages that can be roots of threads.
 func (d *Discourse) Names() (channels, roots []string) {
 	for channel, posts := range d.posts {
 		channels = append(channels, strconv.Itoa(channel))

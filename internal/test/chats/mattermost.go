@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// MattermostTables are the tables and columns of Mattermost that matter here.
+// MattermostTables are the tables and columns of Mattermost that an import or a bridge reads.
 const MattermostTables = `
 CREATE TYPE channel_type AS ENUM ('P', 'G', 'O', 'D');
 CREATE TABLE users (id varchar(26) PRIMARY KEY, username varchar(64));
@@ -23,7 +23,7 @@ CREATE TABLE threadmemberships (postid varchar(26), userid varchar(26), followin
 // Mattermost imitates a Mattermost server. Each action returns the transactions that the server
 // runs for it, in order.
 type Mattermost struct {
-	Now func() int64 // Unix milliseconds, which rise
+	Now func() int64 // Unix milliseconds; it must grow with each call
 
 	channels []*mmChannel
 	posts    []*mmPost
@@ -32,7 +32,7 @@ type Mattermost struct {
 type mmChannel struct {
 	id      string
 	direct  bool
-	members map[string]int64 // when they joined
+	members map[string]int64 // time at which each member joined
 	viewed  map[string]int64
 	last    int64
 	posts   []*mmPost
@@ -44,8 +44,8 @@ type mmPost struct {
 	deleted                 bool
 }
 
-// Begin returns the tables, with users and with channels that all users are members of. A channel
-// whose name begins with d is a direct channel of the first two users.
+// Begin returns the tables, with users and channels. All users are members of each channel, except
+// that a channel whose name begins with d is a direct channel of the first two users.
 func (m *Mattermost) Begin(users, channels []string) []string {
 	sql := MattermostTables
 	for _, u := range users {
@@ -128,7 +128,7 @@ func (m *Mattermost) Mute(channel, user string, muted bool) []string {
 		mark, m.Now(), channel, user)}
 }
 
-// post posts a message, and reads the channel for its author.
+// post posts a message, which reads the channel for its author.
 func (m *Mattermost) post(c *mmChannel, user string, root *mmPost, text string, mentioned []string) []string {
 	p := &mmPost{id: fmt.Sprintf("p%d", len(m.posts)), user: user, channel: c.id, at: m.Now()}
 	var follows []string
@@ -193,7 +193,8 @@ func (m *Mattermost) Step(r *rand.Rand, users []string) []string {
 		return m.remove(some)
 	case what < 15 && !some.deleted:
 		text := "edited"
-		if u := users[r.IntN(len(users))]; u != some.user && some.root == "" && r.IntN(2) == 0 { // in a reply it would undo that they stopped to follow
+		// A reply gets no new mention, which would undo an unfollow.
+		if u := users[r.IntN(len(users))]; u != some.user && some.root == "" && r.IntN(2) == 0 {
 			text = "now for @" + u
 		}
 		now := m.Now()

@@ -18,7 +18,7 @@ type RocketChat struct {
 	now int64 // Unix milliseconds
 
 	Users, Rooms []string
-	KeepRoots    bool // messages with replies are not deleted
+	KeepRoots    bool // messages with replies are never deleted
 	settings     map[string]string
 	messages     []*rcMessage
 	subs         map[string]*rcSub // by room and user
@@ -36,7 +36,7 @@ type rcMessage struct {
 	gone                       bool // the document is removed
 }
 
-// rcVersion is a document as it was when it was last written.
+// rcVersion is a document as of one write.
 type rcVersion struct {
 	text string
 	at   int64
@@ -119,7 +119,7 @@ func (c *RocketChat) step(room, user string) {
 		*sub = rcSub{at: sub.at, seen: c.tick(), muted: sub.muted, threads: sub.threads}
 	case what == 11:
 		if m := pick(c.r, live); m.user != user && m.at < sub.seen && m.root == "" {
-			sub.seen, sub.alert, sub.marked = m.at, true, true // and unread stays as it is
+			sub.seen, sub.alert, sub.marked = m.at, true, true // unread stays the same
 		}
 	case what == 12:
 		c.remove(pick(c.r, live))
@@ -141,7 +141,7 @@ func (c *RocketChat) step(room, user string) {
 	}
 }
 
-// post posts a message, and raises the numbers of the others as the server does.
+// post posts a message, and raises the counters of the other members as the server does.
 func (c *RocketChat) post(room, user string, root *rcMessage) {
 	m := c.add(&rcMessage{room: room, user: user})
 	members := c.members(room)
@@ -165,7 +165,7 @@ func (c *RocketChat) post(room, user string, root *rcMessage) {
 			}
 		}
 		if s := c.subs[room+user]; slices.Contains(s.threads, root.id) {
-			s.threads = slices.DeleteFunc(s.threads, func(id string) bool { return id == root.id }) // they have it open
+			s.threads = slices.DeleteFunc(s.threads, func(id string) bool { return id == root.id }) // they see it now
 		}
 		return
 	}
@@ -192,7 +192,7 @@ func (c *RocketChat) counts(room string) bool {
 	return room == "annbob" || c.settings["Unread_Count"] == "all_messages"
 }
 
-// remove deletes a message as one of the settings wants it.
+// remove deletes a message in one of the ways that the server's settings allow.
 func (c *RocketChat) remove(m *rcMessage) {
 	switch how := c.r.IntN(3); {
 	case m.replies > 0 && c.KeepRoots:
@@ -205,7 +205,7 @@ func (c *RocketChat) remove(m *rcMessage) {
 	}
 }
 
-// Want returns what a user has in a room.
+// Want returns what a user must have in a room.
 func (c *RocketChat) Want(user, room string) (w Want) {
 	sub := c.subs[room+user]
 	if sub == nil {
@@ -219,7 +219,7 @@ func (c *RocketChat) Want(user, room string) (w Want) {
 	if read <= 0 {
 		for _, m := range c.messages {
 			if m.room == room && m.user == user && (m.kind == "" || m.kind == "rm" && m.replies == 0) && m.parent == "" && (m.root == "" || m.shown) && !m.gone {
-				read = m.at // posting reads, where there is no pointer
+				read = m.at // posting reads if there is no pointer
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (c *RocketChat) Want(user, room string) (w Want) {
 	return w
 }
 
-// Threads returns the threads of a room whose roots are there.
+// Threads returns the roots of a room's threads, except deleted ones.
 func (c *RocketChat) Threads(room string) (roots []string) {
 	for _, m := range c.messages {
 		if m.room == room && m.replies > 0 {
@@ -247,7 +247,8 @@ func (c *RocketChat) Threads(room string) (roots []string) {
 	return roots
 }
 
-// WantThread returns whether a user follows a thread, and how many replies are unread for sure.
+// WantThread returns whether a user follows a thread, and how many of its replies are certainly
+// unread.
 func (c *RocketChat) WantThread(user, room, root string) (follows bool, unread uint32) {
 	sub := c.subs[room+user]
 	i := slices.IndexFunc(c.messages, func(m *rcMessage) bool { return m.id == root })
@@ -324,7 +325,7 @@ func (c *RocketChat) Documents() map[string][]bson.D {
 	for _, documents := range dump {
 		for i, d := range documents {
 			id := d[0].Value.(string)
-			b, _ := bson.Marshal(d) // of texts and numbers
+			b, _ := bson.Marshal(d) // texts and numbers always marshal
 			if was := c.versions[id]; was.text != string(b) {
 				c.versions[id] = rcVersion{string(b), c.now}
 			}

@@ -64,7 +64,7 @@ func (s *Slack) step(c, user string) {
 		switch {
 		case s.direct(c):
 		case s.r.IntN(8) == 0 && !s.spoke(c, user):
-			s.in[c][user] = true // the export does not say when
+			s.in[c][user] = true // the export does not have the time of it
 		default:
 			s.say(c, user, "<@"+user+"> has joined the channel", map[string]any{"subtype": map[bool]string{true: "group_join", false: "channel_join"}[c == "G1"]})
 			s.in[c][user] = true
@@ -87,14 +87,14 @@ func (s *Slack) step(c, user string) {
 	case what == 12:
 		p := pick(s.r, s.posts[c])
 		if slices.Contains(s.Roots(c), p.ts) {
-			return // it stays, as a tombstone
+			return // the root stays as a tombstone
 		}
 		s.posts[c] = slices.DeleteFunc(s.posts[c], func(x slackPost) bool { return x == p })
 		s.say(c, "", "", map[string]any{"subtype": "message_deleted", "deleted_ts": p.ts, "hidden": true})
 	case what == 13 && !s.direct(c):
 		s.in[c][user] = false
 		maps.DeleteFunc(s.replied, func(at [3]string, _ bool) bool { return at[0] == user && at[1] == c })
-		if s.r.IntN(4) > 0 { // else somebody removed them: no message says so
+		if s.r.IntN(4) > 0 { // otherwise somebody removed them, which posts no message
 			s.say(c, user, "<@"+user+"> has left the channel", map[string]any{"subtype": map[bool]string{true: "group_leave", false: "channel_leave"}[c == "G1"]})
 		}
 	case what == 14:
@@ -102,7 +102,7 @@ func (s *Slack) step(c, user string) {
 	}
 }
 
-// spoke reports whether the export says something of a user's membership.
+// spoke reports whether the export has a message about a user's membership.
 func (s *Slack) spoke(c, user string) bool {
 	for _, day := range s.days[c] {
 		for _, m := range day {
@@ -135,7 +135,7 @@ func (s *Slack) reply(c, user string) {
 // Member reports whether a user is a member at the end.
 func (s *Slack) Member(user, channel string) bool { return s.in[channel][user] }
 
-// Roots returns the first messages of a channel's threads.
+// Roots returns the roots of a channel's threads.
 func (s *Slack) Roots(channel string) (roots []string) {
 	for _, p := range s.posts[channel] {
 		if p.root != "" && !slices.Contains(roots, p.root) {
@@ -145,7 +145,7 @@ func (s *Slack) Roots(channel string) (roots []string) {
 	return roots
 }
 
-// Replied reports whether a user has written in a thread since they are a member.
+// Replied reports whether a user has written in a thread during their current membership.
 func (s *Slack) Replied(user, channel, root string) bool {
 	return s.replied[[3]string{user, channel, root}]
 }

@@ -17,7 +17,7 @@ type Synapse struct {
 	receipts []*receipt
 	direct   map[string][]string // rooms by user
 	muted    [][3]string         // user, rule and actions
-	unmuted  map[string]bool     // rules, disabled again
+	unmuted  map[string]bool     // rules that were disabled later
 	changed  []string            // rows of push_rules_stream
 	follows  []string            // rows of thread_subscriptions
 
@@ -25,7 +25,7 @@ type Synapse struct {
 	summaries map[place]*summary
 	rotated   int64
 	written   map[string][]string // rows by table, for Changes
-	read      int64               // newest place in the stream of receipts
+	read      int64               // newest position in the stream of receipts
 }
 
 // Message is what a user sends. The zero value of Kind is m.room.message.
@@ -78,7 +78,7 @@ func (s *Synapse) Membership(id, user, membership string) {
 	r.joined[user], r.current[user] = membership == "join", e
 }
 
-// Invite is the invitation to a direct room, before the user joins.
+// Invite invites a user to a direct room, which they join later.
 func (s *Synapse) Invite(id, by, user string) {
 	s.add(&event{
 		kind: "m.room.member", room: id, sender: by, member: user, membership: "invite",
@@ -86,7 +86,7 @@ func (s *Synapse) Invite(id, by, user string) {
 	})
 }
 
-// tick is the time of the next action.
+// tick moves the clock to the next action.
 func (s *Synapse) tick() {
 	if s.Now += 60_000; s.Clock != nil {
 		s.Now = s.Clock()

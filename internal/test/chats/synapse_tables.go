@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// synapseTables are the tables and columns of Synapse that matter here.
+// synapseTables are the tables and columns of Synapse that an import or a bridge reads.
 const synapseTables = `
 CREATE TABLE rooms (room_id text PRIMARY KEY, is_public boolean, creator text);
 CREATE TABLE events (stream_ordering bigint PRIMARY KEY, topological_ordering bigint, event_id text UNIQUE, type text, room_id text, sender text, state_key text,

@@ -18,20 +18,20 @@ CREATE TABLE thread_members (message_id bigint, user_id bigint, followed_at time
 	PRIMARY KEY (message_id, user_id));
 `
 
-// Table is a chat of a team's own. Each of its actions returns the transactions that it runs, in
-// order.
+// Table is a chat that a team has written itself. Each of its actions returns the transactions that
+// it runs, in order.
 type Table struct {
-	Now func() int64 // Unix milliseconds, which rise
+	Now func() int64 // Unix milliseconds; it must grow with each call
 
-	members map[[2]int]bool // room and user; false: left
+	members map[[2]int]bool // by room and user; false: left
 	posts   map[int][]int   // by room
-	thread  map[int]int     // of replies
+	thread  map[int]int     // root of each reply
 	author  map[int]int
 	gone    map[int]bool
 	last    int
 }
 
-// Begin returns the tables, with users from 1 on in rooms from 1 on. The last room is a direct one
+// Begin returns the tables, with users and rooms that count from 1. The last room is a direct one
 // of the first two users.
 func (t *Table) Begin(users, rooms int) []string {
 	t.members, t.posts, t.thread, t.author, t.gone, t.last = map[[2]int]bool{}, map[int][]int{}, map[int]int{}, map[int]int{}, map[int]bool{}, 100
@@ -49,7 +49,7 @@ func (t *Table) Begin(users, rooms int) []string {
 	return all
 }
 
-// now is the time as a literal.
+// now returns the time as a literal.
 func (t *Table) now() string {
 	return "'" + time.UnixMilli(t.Now()).UTC().Format("2006-01-02 15:04:05.000Z07:00") + "'"
 }
@@ -79,7 +79,7 @@ func (t *Table) Step(r *rand.Rand, users, rooms int) []string {
 	room, user := 1+r.IntN(rooms), 1+r.IntN(users)
 	in, was := t.members[[2]int{room, user}]
 	if !was {
-		return nil // no member of the direct room
+		return nil // the user is no member of the direct room
 	}
 	if !in {
 		return []string{t.join(room, user)}
@@ -114,7 +114,8 @@ func (t *Table) Step(r *rand.Rand, users, rooms int) []string {
 		return []string{fmt.Sprintf("UPDATE messages SET deleted_at = %s WHERE id = %d", t.now(), some)}
 	case what < 15:
 		to := "NULL"
-		if u := 1 + r.IntN(users); u != t.author[some] && t.thread[some] == 0 { // who is mentioned in a reply follows from there, or from when they say so: the order matters
+		// A reply gets no new mention: whom it makes follow would depend on its time.
+		if u := 1 + r.IntN(users); u != t.author[some] && t.thread[some] == 0 {
 			to = fmt.Sprintf("'{%d}'", u)
 		}
 		if t.gone[some] {
@@ -122,7 +123,7 @@ func (t *Table) Step(r *rand.Rand, users, rooms int) []string {
 		}
 		return []string{fmt.Sprintf("UPDATE messages SET body = 'edited', mentioned = %s WHERE id = %d", to, some)}
 	case what < 16:
-		t.members[[2]int{room, user}] = room == 1 && user == 1 // who stays, so that somebody is there
+		t.members[[2]int{room, user}] = room == 1 && user == 1 // the first user stays
 		if t.members[[2]int{room, user}] {
 			return nil
 		}
@@ -153,7 +154,7 @@ func (t *Table) read(room, user, id int) string {
 	return fmt.Sprintf("UPDATE room_members SET last_read_message_id = %d, read_at = %s WHERE room_id = %d AND user_id = %d", id, t.now(), room, user)
 }
 
-// Names returns the rooms, and the messages that threads may have as their first one.
+// Names returns the rooms, and the messages that can be roots of threads.
 func (t *Table) Names() (rooms, roots []string) {
 	for room, posts := range t.posts {
 		rooms = append(rooms, strconv.Itoa(room))

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// TinodeTables are the tables and columns of Tinode that matter here.
+// TinodeTables are the tables and columns of Tinode that an import or a bridge reads.
 const TinodeTables = `
 CREATE TABLE topics (id serial PRIMARY KEY, createdat timestamp(3) NOT NULL, updatedat timestamp(3), state smallint NOT NULL DEFAULT 0, stateat timestamp(3),
 	name varchar(25) UNIQUE NOT NULL, seqid int NOT NULL DEFAULT 0, delid int DEFAULT 0);
@@ -103,7 +103,7 @@ func (s *Tinode) step(topic string, user int64) {
 	}
 }
 
-// Want returns what a user has in a topic.
+// Want returns what a user must have in a topic.
 func (s *Tinode) Want(user int64, topic string) (w Want) {
 	sub := s.subs[topic+fmt.Sprint(user)]
 	if sub == nil || sub.left > 0 {

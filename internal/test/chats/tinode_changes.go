@@ -19,7 +19,7 @@ type TinodeChanges struct {
 	}
 }
 
-// NewTinodeChanges returns a server, whose clock is now.
+// NewTinodeChanges returns a server with the clock now.
 func NewTinodeChanges(r *rand.Rand, now func() int64) *TinodeChanges {
 	s := &TinodeChanges{Tinode: *PlayTinode(r, 0, 0)}
 	s.clock = now
@@ -34,7 +34,7 @@ func (s *TinodeChanges) Step() string {
 		switch {
 		case s.r.IntN(20) == 0:
 			return fmt.Sprintf("UPDATE subscriptions SET modewant = CASE WHEN modewant = 'JRWS' THEN 'JRWPS' ELSE 'JRWS' END WHERE topic = '%s' AND userid = %d", topic, user)
-		case s.r.IntN(20) == 0: // a delivery: no read
+		case s.r.IntN(20) == 0: // a delivery, which reads nothing
 			return fmt.Sprintf("UPDATE subscriptions SET recvseqid = recvseqid + 1 WHERE topic = '%s' AND userid = %d", topic, user)
 		case sub.left > 0 && s.r.IntN(4) == 0: // they come back, and have read everything
 			sub.at, sub.left, sub.read = s.tick(), 0, len(s.posts[topic])
@@ -44,7 +44,7 @@ func (s *TinodeChanges) Step() string {
 	return s.diff()
 }
 
-// diff returns the statements for what has changed since the last one.
+// diff returns the statements for all changes since its previous call.
 func (s *TinodeChanges) diff() string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format+";\n", args...) }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// ZulipTables are the tables and columns of Zulip that matter here.
+// ZulipTables are the tables and columns of Zulip that an import or a bridge reads.
 const ZulipTables = `
 CREATE TABLE zerver_recipient (id int PRIMARY KEY, type_id int NOT NULL, type smallint NOT NULL);
 CREATE TABLE zerver_stream (id int PRIMARY KEY, recipient_id int, deactivated boolean NOT NULL DEFAULT false, date_created timestamptz NOT NULL);
@@ -25,8 +25,8 @@ CREATE TABLE zerver_archivedmessage (id int PRIMARY KEY, sender_id int, recipien
 	archive_transaction_id int);
 `
 
-// Zulip is a Zulip server whose users do random things: 1 to 4 in the streams 11 and 12, the group
-// 13, and conversations of two.
+// Zulip is a Zulip server whose users do random things. The users are 1 to 4, the streams are 11
+// and 12, the group is 13, and there are conversations of two.
 type Zulip struct {
 	r     *rand.Rand
 	now   int64        // Unix milliseconds
@@ -34,7 +34,7 @@ type Zulip struct {
 
 	Users    []int
 	Channels []string
-	subs     map[[2]int]int // first message since the user is a member, by recipient and user; -1 after they left
+	subs     map[[2]int]int // first message of a membership, by recipient and user; -1: left
 	log      []string
 	messages []*zulipMessage
 }
@@ -109,7 +109,7 @@ func (z *Zulip) step(user int) {
 		z.subs[[2]int{recipient, user}] = -1
 		for _, m := range z.messages {
 			if _, has := m.flags[user]; has && m.recipient == recipient {
-				m.flags[user] |= 1 // leaving reads
+				m.flags[user] |= 1 // leaving a stream reads it
 			}
 		}
 	}
@@ -143,13 +143,13 @@ func (z *Zulip) send(recipient, user int) {
 	}
 }
 
-// pair is a message of two users, or of one to themselves.
+// pair posts a message between two users, or of one user to themselves.
 func (z *Zulip) pair(from, to int) {
 	m := z.add(&zulipMessage{sender: from, to: to, recipient: 20 + to, channel: fmt.Sprintf("dm-%d-%d", min(from, to), max(from, to))})
 	m.flags[to], m.flags[from] = 2048, 2049
 }
 
-// Want returns what a user has in a channel.
+// Want returns what a user must have in a channel.
 func (z *Zulip) Want(user int, channel string) (w Want) {
 	if first, known := z.subs[[2]int{atoi(channel), user}]; known && first >= 0 {
 		w.Member = true
@@ -211,7 +211,7 @@ func insertsInto(rows map[string][]string) string {
 	return b.String()
 }
 
-// atoi returns the number that a text is, 0 if it is none.
+// atoi returns the number in a text, 0 if there is none.
 func atoi(text string) int {
 	n, _ := strconv.Atoi(text)
 	return n

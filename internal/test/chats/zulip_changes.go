@@ -19,7 +19,7 @@ type ZulipChanges struct {
 	}
 }
 
-// NewZulipChanges returns a server, whose clock is now.
+// NewZulipChanges returns a server with the clock now.
 func NewZulipChanges(r *rand.Rand, now func() int64) *ZulipChanges {
 	z := &ZulipChanges{Zulip: *PlayZulip(r, 0, 0)}
 	z.clock = now
@@ -27,7 +27,7 @@ func NewZulipChanges(r *rand.Rand, now func() int64) *ZulipChanges {
 	return z
 }
 
-// Begin returns the tables. They have the keys of Zulip's.
+// Begin returns the tables, with the keys that Zulip's have.
 func (z *ZulipChanges) Begin() string {
 	sql := strings.ReplaceAll(z.SQL(), "id serial,", "id serial PRIMARY KEY,")
 	z.diff()
@@ -40,14 +40,14 @@ func (z *ZulipChanges) Step() string {
 	if z.r.IntN(20) == 0 {
 		return fmt.Sprintf("UPDATE zerver_subscription SET is_muted = NOT is_muted WHERE recipient_id = %d AND user_profile_id = %d AND active", 11+z.r.IntN(3), user)
 	}
-	if z.r.IntN(20) == 0 { // a star, or a push: no read
+	if z.r.IntN(20) == 0 { // a star or a push, which reads nothing
 		return fmt.Sprintf("UPDATE zerver_usermessage SET flags = flags # 2 WHERE user_profile_id = %d", user)
 	}
 	z.step(user)
 	return z.diff()
 }
 
-// diff returns the statements for what has changed since the last one.
+// diff returns the statements for all changes since its previous call.
 func (z *ZulipChanges) diff() string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format+";\n", args...) }

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Answer is all that a user sees as of a time (DESIGN §4.7): from the query service, from the
-// reader of Redis, or from a Mirror.
+// Answer is everything that a user sees as of a time (DESIGN §4.7): from the query service, from
+// the reader of Redis, or from a Mirror.
 type Answer struct {
 	Channels map[string]Channel      // by id, of those that the user is a member of
 	Threads  map[ThreadID]Thread     // followed ones
@@ -25,16 +25,16 @@ type Answer struct {
 // ThreadID names a thread.
 type ThreadID struct{ Channel, Thread string }
 
-// Counts are what is unread in a channel or thread.
+// Counts has the unread numbers of a channel or thread.
 type Counts struct {
 	Unread, Mentions, DirectMentions uint32
 	FirstUnread, FirstMention        projections.Ref
 }
 
-// Place is where the user has read to, and what is there, in a channel or thread.
+// Place has the pointer of a user in a channel or thread, and the messages there that answers name.
 type Place struct {
 	LastRead   projections.Ref
-	LastReadAt int64 // 0 where nothing is read
+	LastReadAt int64 // 0 if nothing is read
 	Latest     projections.Head
 	ReadEpoch  uint32
 }
@@ -43,23 +43,23 @@ type Place struct {
 type Channel struct {
 	Counts
 	Place
-	// Ask says that the source of the answer does not know Counts. They are zero then, and Archived
-	// may be wrong.
+	// Ask says that the source of the answer has no Counts. They are zero then, and Archived may be
+	// wrong.
 	Ask           bool
 	OfflineUnread uint32
 	Large         bool
-	Levels        events.Levels // as of the time: Until is still to come
+	Levels        events.Levels // as of the time, with an Until after it
 	IgnoreAll     bool
 	Flagged       bool
-	Archived      bool // by the user, or for everybody
-	Keep          bool // the user filed it for good
+	Archived      bool // for the user, or for everybody
+	Keep          bool // the user filed it permanently
 	Line          projections.Ref
 	Labels        []string // the channel's and the user's own, ascending
 	OwnLabels     []string // ascending
 
 	open   bool            // an open time target moves the pointer without a delta
-	mayAsk bool            // who derives may have to ask
-	known  projections.Ref // Line with the half that was not said, where it is known
+	mayAsk bool            // a reader that derives counts may have to ask
+	known  projections.Ref // Line with the half that was not stated, if it is known
 }
 
 // Thread is what a user sees of a thread that they follow.
@@ -71,8 +71,9 @@ type Thread struct {
 	open bool // as in Channel
 }
 
-// Sum adds up an answer's own channels and listed threads, and returns how many channels it cannot
-// add because they must be asked for. With a label it takes the channels under it alone.
+// Sum adds up an answer's own channels and listed threads. asked is the number of channels that it
+// cannot add, because their counts must be asked for. With a label it adds only the channels under
+// that label.
 func (a *Answer) Sum(label string) (t model.Totals, asked int) {
 	in := func(c *Channel) bool { return label == "" || slices.Contains(c.Labels, label) }
 	for _, c := range a.Channels {
@@ -122,8 +123,8 @@ func (a *Answer) Sum(label string) (t model.Totals, asked int) {
 	return t, asked
 }
 
-// badge returns what the channel's level lets through of n, the counts of the channel or its
-// thread.
+// badge returns the share of n that the channel's level admits. n has the counts of the channel or
+// of its thread.
 func (c *Channel) badge(n Counts) uint32 {
 	if c.Levels.Level == events.LevelMentions {
 		return n.Mentions
@@ -140,8 +141,8 @@ func (a *Answer) labels() (out []string) {
 	return slices.Compact(out)
 }
 
-// Compare adds the differences of an answer from the right one. The caller clears in both what only
-// one of them can know, such as the first unread message of a large channel.
+// Compare adds the differences between an answer and the right one. The caller first clears, in
+// both, what only one source has, such as the first unread message of a large channel.
 func (a *Answer) Compare(right *Answer, f *Findings) {
 	for _, id := range keys(a.Channels, right.Channels) {
 		got, has := a.Channels[id]
@@ -221,7 +222,7 @@ func (a *Answer) CompareTotals(right *Answer, f *Findings) {
 	}
 }
 
-// moving reports whether counts under a label follow an open time target, without a delta.
+// moving reports whether an open time target changes the counts under a label without a delta.
 func (a *Answer) moving(label string) bool {
 	for _, c := range a.Channels {
 		if c.open && c.Large && (label == "" || slices.Contains(c.Labels, label)) {
@@ -231,7 +232,7 @@ func (a *Answer) moving(label string) bool {
 	return false
 }
 
-// forget leaves out ids that have left the index: that makes no delta.
+// forget clears ids in both that have left the index: leaving it makes no delta.
 func forget(got, want *Counts) {
 	forgetID(&got.FirstUnread, &want.FirstUnread)
 	forgetID(&got.FirstMention, &want.FirstMention)
@@ -257,7 +258,7 @@ func differ[T any](got, want T) string {
 	return ""
 }
 
-// left is the id of a message that has left the index: Redis may still tell what it was.
+// left stands for the id of a message that has left the index. Redis may still have the id.
 const left = "\x00"
 
 func countsOf(v *projections.View) Counts {

@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Right is the right answer for a user as of a time in Unix milliseconds, by the models of the
-// partitions. With always, threads are listed for good.
+// Right returns the right answer for a user as of a time in Unix milliseconds, computed by the
+// models of the partitions. With always, threads stay listed permanently.
 func Right(models []*model.Model, user string, now int64, always bool) *Answer {
 	a := &Answer{Channels: map[string]Channel{}, Threads: map[ThreadID]Thread{}, ByLabel: map[string]model.Totals{}, touched: map[ThreadID]int64{}}
 	for _, m := range models {
@@ -27,8 +27,8 @@ func Right(models []*model.Model, user string, now int64, always bool) *Answer {
 	return a
 }
 
-// Right is the right answer for a user as of the time of the log's last record. Its totals are the
-// sums of its parts, because the model takes long for the totals of a long log.
+// Right returns the right answer for a user as of the time of the log's last record. Its totals are
+// the sums of its parts, because the model takes long for the totals of a long log.
 func (l *Log) Right(user string) *Answer {
 	a := &Answer{Channels: map[string]Channel{}, Threads: map[ThreadID]Thread{}, ByLabel: map[string]model.Totals{}, touched: map[ThreadID]int64{}}
 	for _, m := range l.models {
@@ -72,7 +72,7 @@ func (a *Answer) addPartition(m *model.Model, user string, now int64, always boo
 	}
 }
 
-// rightOf is the right answer about the channel of a view.
+// rightOf returns the right answer about the channel of a view.
 func rightOf(m *model.Model, v *projections.View, now int64) Channel {
 	c := Channel{
 		Counts: countsOf(v), Place: placeOf(v),
@@ -83,7 +83,7 @@ func rightOf(m *model.Model, v *projections.View, now int64) Channel {
 		open: m.OpenInTime(v.UserID, v.ChannelID, ""),
 	}
 	head, _ := m.Channel(v.ChannelID)
-	c.mayAsk = v.Ask || (v.Large && head.HeadPos >= events.MaxListed) // only then a list of the channel can be cut
+	c.mayAsk = v.Ask || (v.Large && head.HeadPos >= events.MaxListed) // a cut list
 	if v.Until > now {
 		c.Levels.Until, c.Levels.After = v.Until, v.LevelAfter
 	}
@@ -91,8 +91,8 @@ func rightOf(m *model.Model, v *projections.View, now int64) Channel {
 	return c
 }
 
-// AsDerived clears what no delta and no channel record has: the first unread message and the first
-// mention of a large channel.
+// AsDerived clears the fields that neither a delta nor a channel record has: the first unread
+// message and the first mention of a large channel.
 func (a *Answer) AsDerived() {
 	for id, c := range a.Channels {
 		if c.Large {
@@ -103,7 +103,7 @@ func (a *Answer) AsDerived() {
 	}
 }
 
-// AsAnswered makes a right answer that of the query service. It adds what no delta has: the other
+// AsAnswered turns a right answer into the query service's. It adds what no delta has: the other
 // half of a line, and the place of a pointer under an open time target. It removes what the service
 // does not answer: whether a channel is large, and threads that are too old to be listed.
 func (a *Answer) AsAnswered() {

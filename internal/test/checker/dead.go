@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// DeadLetter is a record of the dead letters, with what its headers say.
+// DeadLetter is a record of the dead letters with its parsed headers.
 type DeadLetter struct {
 	*kgo.Record
 	Source    string // topic/partition/offset of the bad record
@@ -19,9 +19,9 @@ type DeadLetter struct {
 	Timestamp string // of the bad record, in Unix milliseconds
 }
 
-// DeadLetters wants at least one dead letter for each bad record of the log, each a faithful copy
-// with its headers, and none of a good record. excused, which may be nil, tells the reasons that
-// only a fold finds: the model does not refuse those records.
+// DeadLetters requires at least one dead letter for each bad record of the log, each a faithful
+// copy with the right headers, and none for a good record. excused reports the reasons that only a
+// fold finds, because the model does not refuse those records. It may be nil.
 func DeadLetters(l *Log, letters []DeadLetter, excused func(reason events.Reason) bool) *Findings {
 	f := &Findings{What: "dead letters against the bad records"}
 	bad := map[string]*BadRecord{}

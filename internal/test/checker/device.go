@@ -8,12 +8,12 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Device is a socket client of DESIGN §10 that knows only what its frames say. An inbox replaces
-// everything; an update replaces one channel or thread. Connections come and go: the inbox of the
-// next one has what the last one missed.
+// Device is a socket client of DESIGN §10 that keeps only what its frames contain. An inbox
+// replaces everything; an update replaces one channel or thread. Connections come and go: the inbox
+// of the next connection has what the device missed.
 type Device struct {
 	User string
-	// Inboxes and Messages count what was heard on all connections.
+	// Inboxes and Messages count the frames on all connections.
 	Inboxes, Messages int
 
 	hasInbox bool // an inbox has come on this connection
@@ -28,7 +28,7 @@ type Device struct {
 
 type scope struct{ channel, thread string }
 
-// numbers is what a frame says of a channel or thread.
+// numbers has the counts of a channel or thread in a frame.
 type numbers struct {
 	Unread, Mentions, Offline uint32
 	First, Last, Latest       projections.Ref
@@ -74,7 +74,7 @@ func (s *frameBody) numbers() numbers {
 	return numbers{s.Unread, s.Mentions, s.Offline, projections.Ref(s.First), projections.Ref(s.Last), projections.Ref(latest), s.Muted, s.Epoch, s.settings()}
 }
 
-// Connected begins a connection. Until its first inbox, what the device knows may be stale.
+// Connected begins a connection. Until its first inbox, the device's values may be stale.
 func (d *Device) Connected() {
 	d.hasInbox, d.heard = false, map[string]bool{}
 	if d.shown == nil {
@@ -82,8 +82,8 @@ func (d *Device) Connected() {
 	}
 }
 
-// Apply takes a frame. It fails on bytes that are no frame, on a frame for another user, and on an
-// update before the first inbox.
+// Apply takes a frame. It fails if the bytes are no frame, if the frame is for another user, and if
+// it is an update before the first inbox.
 func (d *Device) Apply(frame []byte) error {
 	var s frameBody
 	if err := json.Unmarshal(frame, &s); err != nil {
@@ -135,7 +135,7 @@ func (d *Device) update(s *frameBody) {
 	case s.Member:
 		d.channels[s.ChannelID] = s.numbers()
 		d.note(s)
-	default: // the threads that they follow in it are no longer theirs
+	default: // they no longer follow the threads in it
 		delete(d.channels, s.ChannelID)
 		maps.DeleteFunc(d.threads, func(at scope, _ numbers) bool { return at.channel == s.ChannelID })
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Check compares what the device knows with the log, once all of the log is folded and published
-// (O8), and everything that it ever received with its rights (O9). Levels are judged as of now, in
-// Unix milliseconds.
+// Check compares the device's values with the log, once all of the log is folded and published
+// (O8), and everything that it ever received with the user's rights (O9). It judges levels as of
+// now, in Unix milliseconds.
 func (d *Device) Check(l *Log, now int64) *Findings {
 	f := &Findings{What: "a device of " + d.User + " against the model of the log"}
 	if !d.hasInbox {
@@ -35,14 +35,14 @@ func (d *Device) Check(l *Log, now int64) *Findings {
 		right.Channels[channel] = c
 		want := numbers{v.Unread, v.Mentions, v.OfflineUnread, v.FirstUnread, v.LastRead, projections.Ref{MessageID: v.Latest.MessageID, Seq: v.Latest.Seq},
 			c.Levels.Level == events.LevelNone, v.ReadEpoch, settingsOf(&c)}
-		if v.Large { // which message is the first may not be known here
+		if v.Large { // the gateway may not have the first unread message
 			want.First, got.First = projections.Ref{}, projections.Ref{}
 			want.Settings.FirstMention, got.Settings.FirstMention = projections.Ref{}, projections.Ref{}
 		}
 		if m.OpenInTime(d.User, channel, "") { // the pointer moves without a delta
 			want.Last, got.Last = projections.Ref{}, projections.Ref{}
 		}
-		if got.Settings.Line == c.known { // an answer tells both halves of it, a delta what was said
+		if got.Settings.Line == c.known { // a delta has only the stated half
 			got.Settings.Line = c.Line
 		}
 		if got != want {
@@ -94,7 +94,7 @@ func (d *Device) checkThread(l *Log, at scope, member bool, right *Answer, f *Fi
 func (d *Device) checkHeard(l *Log, channel string, f *Findings) {
 	after, there := d.listed[channel]
 	if !there {
-		return // joined since: how much of it was heard depends on when
+		return // the user joined later: what the device heard depends on when
 	}
 	gone := l.withdrawn(channel)
 	beyond := after == ""
@@ -133,8 +133,8 @@ func (l *Log) withdrawn(channel string) map[string]bool {
 	return gone
 }
 
-// staysFrom returns the event of a channel's timeline with which the present membership of a user
-// began.
+// staysFrom returns the index, in a channel's timeline, of the event that began the present
+// membership of a user.
 func (l *Log) staysFrom(user, channel string) int {
 	list := l.logs[channel].messages
 	for i := len(list) - 1; i >= 0; i-- {

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// deviceSettings is what a frame tells of DESIGN §4.7 about a channel; of a thread it tells the
-// mentions alone.
+// deviceSettings are the settings of DESIGN §4.7 in a frame about a channel. A frame about a thread
+// has only the mentions.
 type deviceSettings struct {
 	Direct                              uint32
 	FirstMention, Line                  projections.Ref
@@ -21,7 +21,7 @@ type deviceSettings struct {
 	Labels, Own                         string
 }
 
-// frameSettings are the fields of a frame that tell it.
+// frameSettings are the fields of a frame that contain the settings.
 type frameSettings struct {
 	Direct       uint32              `json:"direct_mentions"`
 	FirstMention frameRef            `json:"first_mention"`
@@ -50,7 +50,7 @@ func (s *frameSettings) settings() deviceSettings {
 	return t
 }
 
-// levelNamed is the level with a name in a frame; none is ALL.
+// levelNamed returns the level with a name in a frame; no name means ALL.
 func levelNamed(name string) events.Level {
 	return events.Level(max(0, slices.Index(events.LevelNames[:], name))) //nolint:gosec // there are three
 }
@@ -65,7 +65,7 @@ func settingsOf(c *Channel) deviceSettings {
 	}
 }
 
-// totals are the sums that a frame tells.
+// totals are the sums in a frame.
 type totals struct {
 	Unread         uint32 `json:"unread"`
 	Mentions       uint32 `json:"mentions"`
@@ -81,7 +81,7 @@ type totals struct {
 	} `json:"archived"`
 }
 
-// deviceTotals is what a frame has to tell of sums.
+// deviceTotals returns the sums that a frame must have.
 func deviceTotals(t *model.Totals) (out totals) {
 	out = totals{
 		Unread: t.Unread, Mentions: t.Mentions, Channels: t.UnreadChannels, ThreadUnread: t.ThreadUnread, ThreadMentions: t.ThreadMentions,
@@ -91,7 +91,8 @@ func deviceTotals(t *model.Totals) (out totals) {
 	return out
 }
 
-// hidden reports whether whoever posted a message hid it from a user; for its sender it exists.
+// hidden reports whether the sender of a message hid it from a user. The message always exists for
+// its sender.
 func hidden(m *events.Message, user string) bool {
 	return string(m.SenderID) != user && slices.ContainsFunc(m.HiddenFrom, func(id []byte) bool { return string(id) == user })
 }

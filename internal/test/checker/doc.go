@@ -1,7 +1,7 @@
-// Package checker says what must hold after any fault: the invariants that every attack on Tidemark
-// compares with, so that they all mean the same by "right". It takes what an attack has left behind
-// (the log, the store, what was published, Redis, the dead letters) and reports the differences,
-// the first of them in words that a person can follow.
+// Package checker has the invariants that must hold after any fault. Every attack on Tidemark
+// compares with them, so that all attacks mean the same by "right". The package takes what an
+// attack has left behind (the log, the store, what was published, Redis, the dead letters) and
+// reports the differences, the first of them in words that a person can follow.
 //
 //	O1 prefix     Store: every answer is that of the model for the log up to its position
 //	O2 sequence   Store: a channel's seqs are dense and in log order, and each message id has one

@@ -19,7 +19,7 @@ func (f *Findings) Add(format string, args ...any) {
 	}
 }
 
-// String tells how many there are and what the first ones are.
+// String returns how many differences there are, and the first ones.
 func (f *Findings) String() string {
 	return fmt.Sprintf("%s: %d differences, the first:\n%s", f.What, f.Count, strings.Join(f.First, "\n"))
 }
@@ -30,7 +30,7 @@ type Reporter interface {
 	Error(args ...any)
 }
 
-// Report fails the test if there are any.
+// Report fails the test if there are any differences.
 func (f *Findings) Report(t Reporter) {
 	t.Helper()
 	if f.Count > 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// What an erased user sees is compared with the model like everything else. Beside that, nothing of
-// them may be left, whatever the model says. The comparisons below know this rule alone.
+// The other checks compare what an erased user sees with the model. The checks below have one more
+// rule: nothing may be left of an erased user, whatever the model says. They use this rule alone.
 
-// Gone returns the users of whom nothing may be left, sorted. In every existing channel that knows
+// Gone returns the users of whom nothing may be left, sorted: in every existing channel that knows
 // them they are no member, and their erasure came after all that they read.
 func (l *Log) Gone() (users []string) {
 	for _, user := range l.Users {
@@ -97,7 +97,7 @@ func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
 	}
 }
 
-// describe describes what a view still has of a user who is gone, "" for nothing.
+// describe describes what a view still has of a user who is gone, or returns "" if it has nothing.
 func (l *Log) describe(v *projections.View) string {
 	if v.Member || v.LastRead.Seq != 0 || v.Muted || v.ReadEpoch != 1 || v.OfflineUnread != 0 ||
 		l.wasMember(v.UserID, v.ChannelID) && (v.Unread != 0 || v.Mentions != 0 || v.FirstUnread.Seq != 0) {
@@ -156,7 +156,8 @@ func (l *Log) goneFromRedis(ctx context.Context, rdb *redis.Client, f *Findings)
 	}
 }
 
-// gone checks that the newest value of each key of a user who is gone says nothing of them (O6).
+// gone checks that the newest value of each key of a user who is gone contains nothing of them
+// (O6).
 func (h *History) gone(l *Log, f *Findings) {
 	gone := l.Gone()
 	for _, key := range h.Keys {

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// bobsEnd is what erases bob from the tale.
+// bobsEnd has the events that erase bob from the tale.
 var bobsEnd = [][2]string{
 	{events.TopicMessages, `{"channel_id":"general","members_left":{"user_ids":["bob"]}}`},
 	{events.TopicReads, `{"channel_id":"general","user_id":"bob","user_erased":{}}`},
@@ -52,8 +52,8 @@ func TestWhoIsGone(t *testing.T) {
 	}
 }
 
-// TestWhatIsLeftIsFound: each of a store, a Redis and a topic still has something of an erased
-// user.
+// TestWhatIsLeftIsFound: the checks find what is left of an erased user in a store, in a Redis and
+// in a topic.
 func TestWhatIsLeftIsFound(t *testing.T) {
 	records := publishedLog(append(slices.Clone(tale), bobsEnd...)...)
 	l := NewLog(projections.DefaultSettings(), 1, records)

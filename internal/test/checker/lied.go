@@ -8,8 +8,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Lied is a copy of a record of tidemark.unread whose value says something else: what a check has
-// to find.
+// Lied returns a copy of a record of tidemark.unread with a changed value, which a check must find.
 func Lied(t testing.TB, r *kgo.Record, lie func(*events.UnreadDelta)) *kgo.Record {
 	t.Helper()
 	var d events.UnreadDelta

@@ -11,16 +11,16 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Log is the log as it stands in the input topics, and what the model makes of it.
+// Log is the content of the input topics, with the models of their partitions.
 type Log struct {
-	Users   []string    // whom any record names, sorted
-	Bad     []BadRecord // what must be among the dead letters
-	After   []string    // tokens of the last records, as queries take them
+	Users   []string    // all users that any record names, sorted
+	Bad     []BadRecord // records that must be among the dead letters
+	After   []string    // tokens of the last records, for After of queries
 	Records int
 
 	settings projections.Settings
 	models   []*model.Model // by partition
-	now      int64          // of the last record
+	now      int64          // time of the last record
 	logs     map[string]*channelLog
 }
 
@@ -55,8 +55,8 @@ type BadRecord struct {
 	Reason events.Reason
 }
 
-// NewLog takes the records of all partitions of the input topics, each topic's partition in the
-// order of its offsets.
+// NewLog takes the records of all partitions of the input topics. The records of one topic and
+// partition must be in the order of their offsets.
 func NewLog(s projections.Settings, partitions int32, records []*kgo.Record) *Log {
 	l := &Log{settings: s, logs: map[string]*channelLog{}, Records: len(records)}
 	for range partitions {
@@ -81,8 +81,8 @@ func NewLog(s projections.Settings, partitions int32, records []*kgo.Record) *Lo
 	return l
 }
 
-// add takes a record, or says why it is bad. Each record has its own decoder and event: what is
-// decoded borrows.
+// add takes a record, or returns why the record is bad. Each record has its own decoder and event,
+// because a decoded event borrows the decoder's memory.
 func (l *Log) add(r *kgo.Record, partitions int32) error {
 	var d events.Decoder
 	ms := r.Timestamp.UnixMilli()
@@ -134,7 +134,7 @@ func (l *Log) logOf(id []byte) *channelLog {
 	return log
 }
 
-// Channels are all channels of the log, sorted.
+// Channels returns all channels of the log, sorted.
 func (l *Log) Channels() []string {
 	var ids []string
 	for id := range l.logs {
@@ -144,21 +144,22 @@ func (l *Log) Channels() []string {
 	return ids
 }
 
-// Forget leaves a channel out of what is compared.
+// Forget excludes a channel from all comparisons.
 func (l *Log) Forget(channel string) { delete(l.logs, channel) }
 
-// Model is that of the partition of a channel.
+// Model returns the model of a channel's partition.
 func (l *Log) Model(channel string) *model.Model {
 	return l.models[events.PartitionOf([]byte(channel), int32(len(l.models)))]
 }
 
-// View is what a user sees of a channel; false where there is no such channel.
+// View returns a user's view of a channel, and false if there is no such channel.
 func (l *Log) View(user, channel string) (projections.View, bool) {
 	return l.Model(channel).View(user, channel)
 }
 
-// At is the model of what a delta with this stamp may know: the channel's messages and the user's
-// own records before it. What a delta says is a function of exactly that (DESIGN §2).
+// At returns the model of the records on which a delta with this stamp depends: the channel's
+// messages and the user's own records before it. A delta is a function of exactly those (DESIGN
+// §2).
 func (l *Log) At(user, channel string, s events.Stamp) *model.Model {
 	m := model.New(l.settings)
 	log := l.logs[channel]

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Mirror is a reader of tidemark.unread, tidemark.channels and tidemark.receipts that keeps the
-// newest value of every key as DESIGN §1 says, and nothing else: a value never replaces one that
-// dominates it. It is Redis without Redis. The zero value has read nothing.
+// Mirror is a reader of tidemark.unread, tidemark.channels and tidemark.receipts. It keeps the
+// newest value of every key by the rule of DESIGN §1, and nothing else: a value never replaces one
+// that dominates it. It does the work of Redis without Redis. The zero value has read nothing.
 type Mirror struct {
 	of       map[string]mirrored
 	channels map[string]events.ChannelRecord
@@ -22,8 +22,7 @@ type mirrored struct {
 	thread string
 }
 
-// Apply takes a value, whatever was read before: the same one again, or older ones after newer
-// ones.
+// Apply takes a value. Values may come again, and older ones may follow newer ones.
 func (m *Mirror) Apply(value []byte) error {
 	var d events.UnreadDelta
 	if err := events.DecodeUnreadDelta(value, &d); err != nil {
@@ -40,11 +39,11 @@ func (m *Mirror) Apply(value []byte) error {
 	return nil
 }
 
-// Forget is the loss of everything that was read.
+// Forget loses everything that was read.
 func (m *Mirror) Forget() { m.of, m.channels, m.viewed = nil, nil, nil }
 
-// Check compares every key with the log, which is read to its end (O7). Each member has a value. No
-// value is wrong, ahead of the log, or of a pair that the log does not know.
+// Check compares every key with the log, which must be read to its end (O7). Each member has a
+// value. No value is wrong, ahead of the log, or of a pair that the log does not have.
 func (m *Mirror) Check(l *Log) *Findings {
 	f := &Findings{What: "a reader of tidemark.unread against the model of the log"}
 	for _, channel := range l.Channels() {
@@ -54,7 +53,7 @@ func (m *Mirror) Check(l *Log) *Findings {
 				key := string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
 				now, ok := seen(of, user, channel, thread)
 				if !ok && !of.Deleted(channel) {
-					continue // only reads are known
+					continue // the pair has nothing but reads
 				}
 				if !ok {
 					now = unpublished(user, channel)

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// ApplyChannel takes a value of tidemark.channels as Apply takes one of tidemark.unread.
+// ApplyChannel takes a value of tidemark.channels, as Apply takes a value of tidemark.unread.
 func (m *Mirror) ApplyChannel(value []byte) error {
 	var c events.ChannelRecord
 	if err := events.DecodeChannelRecord(slices.Clone(value), &c); err != nil {
@@ -88,7 +88,7 @@ func (m *Mirror) channel(d *mirrored, now int64) Channel {
 	return c
 }
 
-// CheckLog compares every user's answer as of a time with the log, which is read to its end.
+// CheckLog compares every user's answer as of a time with the log, which must be read to its end.
 func (m *Mirror) CheckLog(l *Log, now int64) *Findings { return m.CheckAnswers(l.models, l.Users, now) }
 
 // CheckAnswers compares every user's answer as of a time with the right one.

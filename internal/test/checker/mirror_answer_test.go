@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyMirror: a reader who has nothing but deltas and channel records tells everybody all
-// that is theirs, in small and in large channels: just before, at and after each time at which a
+// TestPropertyMirror: a reader that has nothing but deltas and channel records derives every user's
+// whole answer, in small and in large channels: just before, at and after each time at which a
 // level ends.
 func TestPropertyMirror(t *testing.T) {
 	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 100, random.DrawCrowdMore(random.Folded()...), derivedRight) })
@@ -51,7 +51,7 @@ func derivedRight(t *rapid.T, c *random.Case) {
 	}
 }
 
-// read lets a reader read what a partition has to tell.
+// read applies what a partition has to publish to a reader.
 func read(t rapid.TB, p *projections.Partition, reader *Mirror) {
 	t.Helper()
 	var out projections.Deltas
@@ -72,7 +72,7 @@ func read(t rapid.TB, p *projections.Partition, reader *Mirror) {
 	}
 }
 
-// timesOf are just before, at and just after each time at which a level of a script ends.
+// timesOf returns the times just before, at and just after the end of each level in a script.
 func timesOf(l *script.Log) (out []int64) {
 	out = []int64{script.Start}
 	for _, r := range l[events.Reads] {

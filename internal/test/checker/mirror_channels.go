@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// AfterCompaction is a reader of what compaction leaves of tidemark.unread and tidemark.channels:
-// the last record of each key, whatever its stamp says.
+// AfterCompaction returns a reader of what compaction leaves of tidemark.unread and
+// tidemark.channels: the last record of each key, whatever its stamp is.
 func AfterCompaction(records []*kgo.Record, f *Findings) *Mirror {
 	last := map[string]*kgo.Record{}
 	for _, r := range records {
@@ -32,8 +32,8 @@ func AfterCompaction(records []*kgo.Record, f *Findings) *Mirror {
 	return m
 }
 
-// CheckChannels compares the record of every channel with the log, which is read to its end.
-// CheckLog looks at what readers derive from these records, holes and @all messages among it.
+// CheckChannels compares the record of every channel with the log, which must be read to its end.
+// CheckLog compares what readers derive from these records, including holes and @all messages.
 func (m *Mirror) CheckChannels(l *Log) *Findings {
 	f := &Findings{What: "a reader of tidemark.channels against the model of the log"}
 	for _, channel := range l.Channels() {
@@ -44,7 +44,7 @@ func (m *Mirror) CheckChannels(l *Log) *Findings {
 			if now.HeadSeq > 0 || now.MemberCount > 0 {
 				f.Add("%q: nothing was published, but it is\n    %s", channel, describeChannel(now, false))
 			}
-			continue // or nothing happened that a record tells
+			continue // or nothing happened that a record contains
 		}
 		if v, ok := of.View(nobody, channel); ok && got.Stamp.M > v.Stamp.M {
 			f.Add("%q: the record is as of message %d, which is ahead of the log: that ends at %d", channel, got.Stamp.M, v.Stamp.M)
@@ -56,8 +56,8 @@ func (m *Mirror) CheckChannels(l *Log) *Findings {
 	return f
 }
 
-// viewOfChannel is what a record says of its channel. An id that has left the index since is no
-// change.
+// viewOfChannel returns the channel view that a record describes. It ignores an id that has left
+// the index since, because that is no change.
 func viewOfChannel(r *events.ChannelRecord, now projections.ChannelView) projections.ChannelView {
 	v := projections.ChannelView{
 		ChannelID: string(r.ChannelID), HeadSeq: r.HeadSeq, HeadPos: r.HeadPos, MemberCount: r.MemberCount, Large: r.Large, Archived: r.Archived,

@@ -34,7 +34,7 @@ func TestWrongChannelRecordsAreFound(t *testing.T) {
 	type record = events.ChannelRecord
 	for _, c := range []struct {
 		what string
-		left []*kgo.Record // instead of records with a newest one that lies
+		left []*kgo.Record // read instead of records with a wrong newest one
 		lie  func(*record)
 		want string // part of the finding
 	}{

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// town is a small channel and a large one of bob's, with many settings in each.
+// town has a small channel and a large channel of bob's, with many settings in each.
 const town = `
 ann, bob join #small
 ann, bob, cat, dan join #large
@@ -67,7 +67,7 @@ func TestPlantedFieldsAreFoundByTheMirror(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		of   string // channel
-		lie  any    // about bob there, about the channel, or nil
+		lie  any    // what to change about bob there, about the channel, or nil
 	}{
 		{"nothing", "small", nil},
 		{"level", "small", func(d *delta) { d.Level = events.LevelMentions }},
@@ -136,8 +136,8 @@ func TestPlantedFieldsAreFoundByTheMirror(t *testing.T) {
 	}
 }
 
-// liedDelta is a delta whose channel's scope says something else; that of a thread is left as it
-// is.
+// liedDelta returns a delta with a changed value about the channel's own scope. It leaves the delta
+// of a thread unchanged.
 func liedDelta(t *testing.T, value []byte, lie func(*events.UnreadDelta)) []byte {
 	t.Helper()
 	var d events.UnreadDelta

@@ -14,8 +14,8 @@ type viewer struct {
 	seq           uint32
 }
 
-// ApplyReceipts takes a value of tidemark.receipts. Each view stands for itself, so a reader keeps
-// the earliest.
+// ApplyReceipts takes a value of tidemark.receipts. Views are independent of each other, so a
+// reader keeps the earliest of each.
 func (m *Mirror) ApplyReceipts(value []byte) error {
 	var r events.ReceiptsRecord
 	if err := events.DecodeReceiptsRecord(slices.Clone(value), &r); err != nil {

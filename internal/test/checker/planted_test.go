@@ -104,7 +104,7 @@ func folded(t *testing.T, records []*kgo.Record, leaveOut int) *projections.Part
 }
 
 // TestPlantedDifferencesAreToldInWords plants a difference for each invariant in what an attack
-// leaves behind. The check finds each one and words it as in testdata/planted.txt. Without a
+// leaves behind. The check finds each one and describes it as in testdata/planted.txt. Without a
 // planted difference it finds none.
 func TestPlantedDifferencesAreToldInWords(t *testing.T) {
 	records := publishedLog(tale...)
@@ -156,7 +156,7 @@ func TestPlantedDifferencesAreToldInWords(t *testing.T) {
 			Detail: "in words", Timestamp: fmt.Sprint(bad.Timestamp.UnixMilli())}}
 	}
 	last := len(published) - 1
-	byOffset := slices.Clone(records) // each topic alone, one after the other
+	byOffset := slices.Clone(records) // each topic alone, one topic after the other
 	slices.SortStableFunc(byOffset, func(a, b *kgo.Record) int { return strings.Compare(b.Topic, a.Topic) })
 	swapped := slices.Clone(published)
 	swapped[last] = Lied(t, published[last], func(d *events.UnreadDelta) { d.Unread += 7 })

@@ -22,10 +22,10 @@ type published struct {
 	at       string // topic/partition/offset
 	producer string // process that wrote it
 	written  time.Time
-	thread   string // empty: of the channel
+	thread   string // empty: the delta is about the channel
 	view     projections.View
 	bytes    []byte // without the hint of who caused it, which is not compared (DESIGN §7)
-	value    []byte // the same without the stamp
+	value    []byte // bytes without the stamp
 }
 
 func (p *published) stamp() events.Stamp { return p.view.Stamp }
@@ -35,7 +35,7 @@ type History struct {
 	Keys    []string // sorted
 	Records int
 	// Reopened says that a process may have lost a partition and opened it again from an older
-	// store: then it may go back in the log, as another process would.
+	// store. The process may then publish older values, as another process might.
 	Reopened bool
 
 	of map[string][]published
@@ -127,7 +127,7 @@ func (h *History) newestOf(m *model.Model, user, channel, thread string, f *Find
 	now, ok := seen(m, user, channel, thread)
 	if !ok {
 		if !m.Deleted(channel) {
-			return // only reads are known
+			return // the pair has nothing but reads
 		}
 		now = unpublished(user, channel)
 	}
@@ -171,7 +171,8 @@ func (h *History) story(key string) string {
 	return b.String()
 }
 
-// seen returns what a delta of the user in the channel, or in a thread, says by the model.
+// seen returns the model's view that a delta of the user must contain, in the channel or in a
+// thread.
 func seen(m *model.Model, user, channel, thread string) (projections.View, bool) {
 	if thread == "" {
 		return m.View(user, channel)
@@ -188,7 +189,7 @@ func seen(m *model.Model, user, channel, thread string) (projections.View, bool)
 
 // Each compares values with the model at their own stamps. A delta is a function of its stamp, so
 // every delta that was ever in the log must have been right. Each takes all values that another
-// process wrote after a fault, and at most so many of the others.
+// process wrote after a fault, and at most `most` of the others.
 func (h *History) Each(tr *Log, r *rand.Rand, most int, f *Findings) (checked int) {
 	var first, others []*published
 	for _, key := range h.Keys {
@@ -212,7 +213,7 @@ func (h *History) Each(tr *Log, r *rand.Rand, most int, f *Findings) (checked in
 		then, ok := seen(m, user, channel, p.thread)
 		switch {
 		case !ok && !m.Deleted(channel):
-			continue // the value went ahead of the channel: only reads are known
+			continue // the value is ahead of the channel, which has nothing but reads
 		case !ok:
 			then = unpublished(user, channel)
 		case then.Stamp != p.stamp():
@@ -239,8 +240,8 @@ func promised(v, now projections.View) string {
 	return fmt.Sprintf("%+v", script.Promised(v, now))
 }
 
-// Moved reports whether the newest value of a key promises something else than the value before it,
-// about a pair that really is as now.
+// Moved reports whether the newest value of a key differs from the value before it in what it
+// promises about a pair that really is as in now.
 func (h *History) Moved(key string, now projections.View) bool {
 	values := h.of[key]
 	n := len(values)

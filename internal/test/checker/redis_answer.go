@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// CachedAnswer is what a reader of Redis tells a user.
+// CachedAnswer returns the answer that a reader of Redis gives a user.
 func CachedAnswer(v *cache.View) *Answer {
 	a := &Answer{Channels: map[string]Channel{}, Threads: map[ThreadID]Thread{}, ByLabel: map[string]model.Totals{}, Totals: totalsOf(v.Totals)}
 	for i := range v.Channels {
@@ -25,10 +25,10 @@ func CachedAnswer(v *cache.View) *Answer {
 	return a
 }
 
-// AsCached leaves out of what is right what Redis does not tell. Redis knows no partition's log
-// time and takes that of the user's newest message: a thread that is not listed any more it may
-// list for longer, as got does; and where another partition is ahead of the thread's, for less
-// long.
+// AsCached removes from a right answer what Redis does not have. Redis has no partition's log time
+// and uses the time of the user's newest message instead. So it may list a thread longer than the
+// right answer does, as got shows. If another partition is ahead of the thread's, it lists the
+// thread for a shorter time.
 func (a *Answer) AsCached(got *Answer) {
 	a.AsDerived()
 	for id, c := range a.Channels {
@@ -50,7 +50,7 @@ func (a *Answer) AsCached(got *Answer) {
 // listedFor is how long a thread is listed.
 const listedFor = 30 * 24 * time.Hour
 
-// newest is the time of the newest message that the user can know of.
+// newest returns the time of the newest message that the user may know of.
 func (a *Answer) newest() (at int64) {
 	for _, c := range a.Channels {
 		at = max(at, c.Latest.At)

@@ -49,8 +49,8 @@ func Store(l *Log, p *projections.Partition) *Findings {
 	return f
 }
 
-// sequences checks that no message of a channel has two seqs (O2), by the explanation for a user
-// who was never there, and that no pointer is beyond the head (O3).
+// sequences checks that no message of a channel has two seqs (O2), by an explanation for a user who
+// was never there, and that no pointer is beyond the head (O3).
 func (l *Log) sequences(p *projections.Partition, f *Findings) {
 	for _, channel := range l.Channels() {
 		x, ok := p.Explain(nobody, channel)

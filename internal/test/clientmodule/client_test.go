@@ -17,7 +17,8 @@ import (
 
 const folder = "../../../client"
 
-// limit ends with the test, or after so long that a busy machine is done.
+// limit returns a context that ends with the test, or after a time that is enough on a busy
+// machine.
 func limit(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
@@ -37,7 +38,7 @@ func command(t *testing.T, env []string, args ...string) string {
 	return string(out)
 }
 
-// read makes `go test` run again when a file has changed that only the other module reads.
+// read makes `go test` run again when a file changes that only the other module reads.
 func read(t *testing.T, patterns ...string) {
 	t.Helper()
 	for _, pattern := range patterns {
@@ -91,7 +92,7 @@ func TestModule(t *testing.T) {
 
 var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
 
-// programs runs those of docs/clients.md, in the order of the page.
+// programs runs the programs of docs/clients.md, in the order of the page.
 func programs(t *testing.T, url string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/clients.md")
@@ -106,17 +107,17 @@ func programs(t *testing.T, url string) {
 		}
 		message = append(message, strings.ReplaceAll(strings.TrimSpace(command(t, nil, "run", file)), "\n", " "))
 	}
-	// The gateway may know the message before the device does, or after it.
+	// The gateway may have the message before the device has it, or after.
 	if len(message) != 2 || message[0] != "1" || !strings.Contains(message[1], "1") || !strings.HasSuffix(message[1], "0") {
 		t.Errorf("the programs of docs/clients.md print %q", message)
 	}
 }
 
-// TestDependencies: the client has one dependency, and package cached Redis beside it.
+// TestDependencies: the client has one dependency, and package cached has Redis beside it.
 func TestDependencies(t *testing.T) {
 	for pkg, allowed := range map[string][]string{
 		".": {"github.com/coder/websocket"},
-		// What go-redis imports is its affair.
+		// The list includes the imports of go-redis.
 		"./cached": {"github.com/coder/websocket", "github.com/redis/go-redis/v9", "github.com/cespare/xxhash/v2", "github.com/zeebo/xxh3", "go.uber.org/atomic", "golang.org/x/sys", "github.com/klauspost/cpuid/v2"},
 	} {
 		for module := range strings.FieldsSeq(command(t, nil, "list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", pkg)) {

@@ -1,3 +1,3 @@
-// Package clientmodule has the test of the Go client, which is a module of its own: it starts a node
-// and runs the client's tests against it.
+// Package clientmodule tests the Go client, which is a module of its own: it starts a node and runs
+// the client's tests against it.
 package clientmodule

@@ -10,7 +10,7 @@ import (
 type Block struct {
 	Page     string
 	Line     int    // of the first fence
-	Language string // behind the first fence; empty for what a program prints, and for drawings
+	Language string // after the first fence; empty for output and drawings
 	Text     string // ends with a line break
 }
 
@@ -37,7 +37,7 @@ func Blocks(name, page string) (all []Block) {
 	return all
 }
 
-// Of returns the text of the blocks that are in one of the languages.
+// Of returns the text of the blocks in one of the languages.
 func Of(blocks []Block, languages ...string) (texts []string) {
 	for _, b := range blocks {
 		if slices.Contains(languages, b.Language) {
@@ -47,11 +47,11 @@ func Of(blocks []Block, languages ...string) (texts []string) {
 	return texts
 }
 
-// Step is a command of a block in the language console, with what it prints.
+// Step is a command of a block in the language console, with its output.
 type Step struct{ Command, Prints string }
 
 // Steps returns the commands of a block in the language console: lines that begin with "$ ", with
-// the lines that a backslash or a here-document adds. What follows is the output.
+// the lines that a backslash or a here-document adds. The lines after a command are its output.
 func Steps(text string) (steps []Step) {
 	until, goesOn := "", false
 	for line := range strings.Lines(text) {
@@ -77,8 +77,8 @@ func Steps(text string) (steps []Step) {
 
 var hereDocument = regexp.MustCompile(`<<'?([A-Z]+)'?`)
 
-// Commands returns the shell commands of a block: its text, or in the language console the
-// commands without what they print.
+// Commands returns the shell commands of a block: its text, or in the language console the commands
+// without their output.
 func (b Block) Commands() string {
 	if b.Language != "console" {
 		return b.Text

@@ -1,7 +1,8 @@
-// Package docs tests the documents: every section of the design that code or documents refer to
-// exists, every relative link leads to a file and an anchor that exist, and the glossary names
-// declarations that exist, and a test runs each example. Tests that compare single pages with the product are in the packages
-// that the pages describe (cmd/tidemark, gateway, cache, processor, projections).
+// Package docs tests the documents. Every section of the design that code or documents refer to
+// exists. Every relative link leads to a file and an anchor that exist. The glossary names
+// declarations that exist. A test runs each example. Tests that compare a single page with the
+// product are in the package that the page describes (cmd/tidemark, gateway, cache, processor,
+// projections).
 //
 //	files.go      the files of the repository that the tests read
 //	links.go      headings, anchors and links of a page

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Runnable are the languages of examples that something can run or check.
+// Runnable lists the languages of examples that a test can run or check.
 var Runnable = []string{"sh", "bash", "console", "js", "jsx", "ts", "html", "python", "go", "java", "yaml", "json", "sql", "http", "frames", "story", "tale", "answer", "proto"}
 
 // Run says which test runs or checks examples.
 type Run struct {
-	Pages    string // as path.Match has it
+	Pages    string // a pattern for path.Match
 	Language string
-	// Begins are the beginnings of the examples that it runs, one for each. Empty: it runs all of the
-	// language that the pages have.
+	// Begins has the beginning of each example that the test runs. If it is empty, the test runs
+	// all examples of the language on the pages.
 	Begins []string
 	Test   string // package and test
 }
 
-// tests are those that run examples.
+// tests lists the tests that run examples.
 var tests = []Run{
 	{Pages: "README.md", Language: "console", Test: "internal/test/tutorials.TestReadme"},
 	{Pages: "README.md", Language: "json", Test: "internal/test/tutorials.TestReadme"},
@@ -51,8 +51,8 @@ var tests = []Run{
 	{Pages: "docs/tutorials/java.md", Language: "java", Test: "internal/test/tutorials.TestJava"},
 	{Pages: "docs/tutorials/python.md", Language: "python", Test: "internal/test/tutorials.TestPython"},
 	{Pages: "docs/tutorials/react.md", Language: "jsx", Test: "internal/test/tutorials.TestReact"},
-	// Of these commands the shell's syntax, the verbs, the flags and their values are checked. The
-	// outputs of docs/import are compared by the tests of import, compare and heal in cmd/tidemark.
+	// A test checks the shell's syntax, the verbs, the flags and their values of these commands.
+	// The tests of import, compare and heal in cmd/tidemark compare the outputs in docs/import.
 	{Pages: "docs/deploy.md", Language: "sh", Begins: []string{"tidemark topics", "tidemark run … ", "tidemark run --ui"}, Test: "cmd/tidemark.TestCommandsOfTheDocuments"},
 	{Pages: "docs/import/*.md", Language: "console", Test: "cmd/tidemark.TestCommandsOfTheDocuments"},
 	{Pages: "docs/import/*.md", Language: "sh", Test: "cmd/tidemark.TestCommandsOfTheDocuments"},
@@ -62,7 +62,7 @@ var tests = []Run{
 	{Pages: "docs/reference.md", Language: "yaml", Test: "cmd/tidemark.TestCommandsOfTheDocuments"},
 }
 
-// exceptions are examples that no test runs. Test has the reason.
+// exceptions lists examples that no test runs. Test has the reason.
 var exceptions = []Run{
 	{Pages: "CONTRIBUTING.md", Language: "go", Test: "parts of a change that a reader makes"},
 	{Pages: "CONTRIBUTING.md", Language: "proto", Test: "part of a change that a reader makes"},
@@ -83,7 +83,7 @@ var exceptions = []Run{
 	{Pages: "docs/tutorials/react.md", Language: "sh", Test: "npm asks the network for React; clients/js.TestPackage packs and installs the client"},
 }
 
-// covers reports whether a run is of a block.
+// covers reports whether a run includes a block.
 func (r Run) covers(b Block) bool {
 	match, err := path.Match(r.Pages, b.Page)
 	if err != nil || !match || r.Language != b.Language {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// command is a line that a reader may type, in a block that does not say so.
+// command matches a line that a reader may type, in a block without a shell language.
 var command = regexp.MustCompile(`^(\$ |(make|bin/tidemark|tidemark|curl|docker|git|go|grpcurl|helm|kubectl|npm|pip|psql|python3|redis-cli) [a-z-])`)
 
-// TestEveryExampleIsRun: a test runs or checks each example, or there is a reason why none does.
-// Each entry of the list names an example that exists, and tests that exist.
+// TestEveryExampleIsRun: a test runs or checks each example, or exceptions has a reason why none
+// does. Each entry of both lists names an example that exists, and tests that exist.
 func TestEveryExampleIsRun(t *testing.T) {
 	blocks, err := All(Root)
 	if err != nil {

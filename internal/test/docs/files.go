@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Root is the repository, as the tests of this package see it.
+// Root is the path of the repository from the folder of this package.
 const Root = "../../.."
 
 // skipped are directories without hand-written files.
@@ -49,8 +49,8 @@ func Pages(root string) (map[string]string, error) {
 	return pages, err
 }
 
-// All returns the examples of README.md, of what is below docs, and of the clients' README.md, in
-// the order of the pages' names.
+// All returns the examples of README.md, of the pages below docs, and of each client's README.md,
+// in the order of the pages' names.
 func All(root string) (blocks []Block, err error) {
 	pages, err := Pages(root)
 	if err != nil {

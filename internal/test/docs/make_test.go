@@ -11,8 +11,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestMakeSaysWhatItInstalls: on a machine that lacks what the tests need, root reads what is about
-// to be installed before anything is; everybody else reads how to install it, and nothing is.
+// TestMakeSaysWhatItInstalls: on a machine without the programs that the tests need, `make
+// test-tools` as root prints what it is about to install before it installs anything. As any other
+// user it prints how to install them, and installs nothing.
 func TestMakeSaysWhatItInstalls(t *testing.T) {
 	mk := testkit.Program(t, "make")
 	root, err := filepath.Abs(Root)
@@ -20,7 +21,7 @@ func TestMakeSaysWhatItInstalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	asUser := func(uid string) (string, error) {
-		bin := t.TempDir() // all that is installed: of what the tests need, nothing
+		bin := t.TempDir() // the only programs on PATH: none that the tests need
 		for name, script := range map[string]string{"id": "echo " + uid, "apt-get": `echo "did apt-get $*"`, "service": "true"} {
 			if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/bash\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
 				t.Fatal(err)
@@ -52,8 +53,8 @@ func TestMakeSaysWhatItInstalls(t *testing.T) {
 	}
 }
 
-// TestNodeOfTheClient: the version of Node that the package of the JavaScript client asks for is
-// the one that its page names.
+// TestNodeOfTheClient: the package of the JavaScript client and its page name the same version of
+// Node.
 func TestNodeOfTheClient(t *testing.T) {
 	read := func(path string, what *regexp.Regexp) string {
 		text, err := os.ReadFile(filepath.Join(Root, path)) //nolint:gosec // a file of the repository

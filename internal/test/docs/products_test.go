@@ -15,9 +15,9 @@ var (
 	storyName  = regexp.MustCompile(`\[\*([a-z0-9/-]+)\*\]`)
 )
 
-// TestProductsNameStories: docs/semantics-products.md has a table for each product, in which each
-// behaviour works, and names a story that is there, or is not Tidemark's, and says why. Nothing
-// else is said of a behaviour.
+// TestProductsNameStories: docs/semantics-products.md has a table for each product. Each behaviour
+// in it works and names a story that exists, or is not Tidemark's and has the reason. A row has no
+// other verdict.
 func TestProductsNameStories(t *testing.T) {
 	const name = "docs/semantics-products.md"
 	page := pages(t)[name]
@@ -80,7 +80,7 @@ func TestProductsNameStories(t *testing.T) {
 	}
 }
 
-// fileOf returns where a story may be.
+// fileOf returns the files that may have a story.
 func fileOf(name string) []string {
 	const told = "internal/test/museum/testdata/"
 	if wish, is := strings.CutPrefix(name, "wish/"); is {

@@ -188,7 +188,7 @@ func (a *answers) user(t *testing.T, p *projections.Partition, user string) {
 	}
 }
 
-// story returns the events that all builds were given.
+// story returns the events that every build folded.
 func story(t *testing.T, name string) []script.Record {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -5,10 +5,10 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// settingsStory has all of DESIGN §4.7. The stories before it are of builds that knew none of it.
+// settingsStory has all of DESIGN §4.7. The stories before it are of builds that had none of it.
 const settingsStory = "story-said.txt"
 
-// settingsAnswer is what a pair has of it.
+// settingsAnswer has a pair's part of it.
 type settingsAnswer struct {
 	User, Channel        string
 	Level, LevelAfter    events.Level
@@ -35,7 +35,7 @@ func (a *answers) settings(p *projections.Partition, user, channel string) {
 	})
 }
 
-// viewedAnswer is who played or opened a message.
+// viewedAnswer has the users who played or opened a message.
 type viewedAnswer struct {
 	Channel, Message string
 	At               map[string]int64

@@ -23,8 +23,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// node runs the processor and the query API in this process, on a broker of its own. There is no
-// gateway, which would write deliveries by itself.
+// node runs the processor and the query API in this process, on a broker of its own. It has no
+// gateway, which would write deliveries of its own.
 func node(t *testing.T) (url, broker string) {
 	t.Helper()
 	kafka := testkit.FakeKafka(t)
@@ -58,7 +58,7 @@ func node(t *testing.T) (url, broker string) {
 	return url, broker
 }
 
-// typed runs a command of the page as it would be typed, against a node at another address.
+// typed runs a command of the page against a node at another address.
 func typed(t *testing.T, url, command string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -71,8 +71,9 @@ func typed(t *testing.T, url, command string) string {
 	return string(out)
 }
 
-// TestCurl types each curl of the page to a node, and the JSON examples that have none: each is
-// folded and does something, none is a dead letter, and they add up to what the page says.
+// TestCurl runs each curl command of the page against a node, and publishes the JSON examples that
+// have no command. Each event is folded and has an effect, none becomes a dead letter, and the
+// counts in the end are those of the page.
 func TestCurl(t *testing.T) {
 	testkit.Program(t, "curl")
 	url, broker := node(t)
@@ -105,7 +106,7 @@ func TestCurl(t *testing.T) {
 				}
 				publish(sections("# x\n" + code)[0].blocks[0].text)
 			}
-		case sec.title == "A producer": // the join that is an example, too
+		case sec.title == "A producer": // the join of that section is an example, too
 			publish(commands[0])
 		case len(commands) == 1:
 			question = commands[0]
@@ -131,7 +132,7 @@ func TestCurl(t *testing.T) {
 	} else if !strings.Contains(page, shown) {
 		t.Errorf("the page does not have the answer that its examples lead to:\n%s", shown)
 	}
-	// This asks all partitions, so that everything is folded when the outcomes are counted.
+	// This queries all partitions, so everything is folded when the outcomes are counted.
 	typed(t, url, "curl -sf http://127.0.0.1:8080/tidemark.query.v1.QueryService/GetInbox -H 'Content-Type: application/json' "+
 		`-d '{"user_id": "ann", "after": `+string(tokens)+"}'")
 	outcomes(t, url)
@@ -142,12 +143,12 @@ func TestCurl(t *testing.T) {
 
 var now = regexp.MustCompile(`"at":"[^"]*"`)
 
-// newest leaves the newest token of each partition.
+// newest returns the newest token of each partition.
 func newest(after []string) (list []string) {
 	last := map[string]string{}
 	for _, a := range after {
 		at := a[:strings.LastIndexByte(a, '/')]
-		last[at] = a // of a partition, tokens come in order
+		last[at] = a // the tokens of a partition come in order
 	}
 	for _, a := range last {
 		list = append(list, a)
@@ -168,7 +169,8 @@ func letters(t *testing.T, broker string) (n int64) {
 	return n
 }
 
-// outcomes checks that each event did something: the one that is written twice is the duplicate.
+// outcomes checks that each event had an effect. Only the event that is written twice is a
+// duplicate.
 func outcomes(t *testing.T, url string) {
 	t.Helper()
 	res, err := http.Get(url + "/metrics")

@@ -12,11 +12,11 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// ingestName is the name of a topic's events in a call of Publish.
+// ingestName has the field for each topic's events in a call of Publish.
 var ingestName = map[string]string{"chat.messages": "message", "chat.reads": "read", "chat.deliveries": "delivery"}
 
-// calls returns the first example of a section in the other languages, as the page shows it below
-// the JSON.
+// calls returns the first example of a section in the other languages, in the form in which the
+// page shows it below the JSON.
 func calls(topic, event string) (string, error) {
 	m := messageOf(topic)
 	if err := protojson.Unmarshal([]byte(event), m); err != nil {
@@ -44,12 +44,13 @@ func calls(topic, event string) (string, error) {
 	return b.String(), nil
 }
 
-// pythonLiteral is JSON as Python writes it. No text of the examples has such a word.
+// pythonLiteral returns JSON as a Python literal. No text in the examples contains true, false or
+// null.
 func pythonLiteral(event string) string {
 	return strings.NewReplacer(": true", ": True", ": false", ": False").Replace(event)
 }
 
-// goLiteral is a message as a literal of its generated type.
+// goLiteral returns a message as a literal of its generated type.
 func goLiteral(m protoreflect.Message, indent int) string {
 	tabs := strings.Repeat("\t", indent+1)
 	var b strings.Builder
@@ -102,7 +103,7 @@ func goValue(f protoreflect.FieldDescriptor, v protoreflect.Value, indent int) s
 	return fmt.Sprint(v.Interface())
 }
 
-// camel is a field's name in generated Go.
+// camel returns a field's name in generated Go.
 func camel(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {

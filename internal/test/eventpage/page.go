@@ -11,15 +11,15 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// section is a heading of the page with what follows it up to the next one.
+// section is a heading of the page with the text up to the next heading.
 type section struct {
 	title  string
-	topic  string // the input topic whose chapter it is in, if any
+	topic  string // the input topic of its chapter, or ""
 	blocks []block
 	rows   []row
 }
 
-// block is code between fences, with the word behind the first fence.
+// block is code between fences, with the word after the first fence.
 type block struct{ language, text string }
 
 // row is a line of a table whose first cell names fields.
@@ -81,7 +81,7 @@ func sections(page string) (list []section) {
 	return list
 }
 
-// messageOf returns an empty event of an input topic; nil for other names.
+// messageOf returns an empty event of an input topic, or nil for other names.
 func messageOf(topic string) proto.Message {
 	switch topic {
 	case events.TopicMessages:
@@ -94,7 +94,8 @@ func messageOf(topic string) proto.Message {
 	return nil
 }
 
-// kindOf returns the schema's field of the kind that a section is about; nil for other sections.
+// kindOf returns the schema's field of the kind that a section describes, or nil for other
+// sections.
 func kindOf(s *section) protoreflect.FieldDescriptor {
 	if s.topic == "" {
 		return nil
@@ -102,7 +103,7 @@ func kindOf(s *section) protoreflect.FieldDescriptor {
 	return messageOf(s.topic).ProtoReflect().Descriptor().Oneofs().ByName("kind").Fields().ByName(protoreflect.Name(s.title))
 }
 
-// events returns the JSON examples of a section, one in each line of its blocks.
+// events returns the JSON examples of a section, one for each line of its blocks.
 func (s *section) events() (list []string) {
 	for _, b := range s.blocks {
 		if b.language == "json" {

@@ -33,7 +33,8 @@ func read(t *testing.T) (string, []section) {
 
 var details = regexp.MustCompile("(?s)<details>.*?</details>\n")
 
-// TestLanguages: below each JSON example of an event is the same one in the other languages.
+// TestLanguages: below each JSON example of an event the page has the same example in the other
+// languages.
 func TestLanguages(t *testing.T) {
 	page, list := read(t)
 	want := details.ReplaceAllString(page, "")
@@ -67,7 +68,7 @@ func TestLanguages(t *testing.T) {
 	t.Errorf("%s differs from what its JSON examples are in other languages: go test ./internal/test/eventpage -run TestLanguages -update", path)
 }
 
-// fields returns the names that the tables of a section explain.
+// fields returns the field names in the tables of a section.
 func (s *section) fields() map[string]bool {
 	names := map[string]bool{}
 	for _, r := range s.rows {
@@ -84,7 +85,7 @@ func compare(t *testing.T, s *section, md protoreflect.MessageDescriptor) {
 	for i := range md.Fields().Len() {
 		f := md.Fields().Get(i)
 		if o := f.ContainingOneof(); o != nil && o.Name() == "kind" {
-			continue // has a section of its own
+			continue // it has a section of its own
 		}
 		if !described[string(f.Name())] {
 			t.Errorf("%s: the page lacks %s", s.title, f.Name())
@@ -96,8 +97,8 @@ func compare(t *testing.T, s *section, md protoreflect.MessageDescriptor) {
 	}
 }
 
-// TestFields: the page has a section for each kind of event and each record that is published, and
-// these have every field of the schema and no other.
+// TestFields: the page has a section for each kind of event and for each output record. Each
+// section has every field of the schema and no other.
 func TestFields(t *testing.T) {
 	_, list := read(t)
 	by := map[string]*section{}
@@ -166,8 +167,7 @@ func TestReasonsAndHeaders(t *testing.T) {
 	}
 }
 
-// TestOutputs: the examples of records that are published are such records, which the decoder
-// takes.
+// TestOutputs: the decoder takes the examples of output records.
 func TestOutputs(t *testing.T) {
 	_, list := read(t)
 	examples := 0

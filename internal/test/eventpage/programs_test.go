@@ -25,14 +25,14 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
 
-// partitions are so many that other partitioners than murmur2 put the channels of the examples
-// elsewhere.
+// partitions is large enough that a partitioner other than murmur2 would put the channels of the
+// examples into other partitions.
 const partitions = 12
 
-// language is how the programs of the page are run.
+// language describes how to run the programs of the page in a language.
 type language struct {
 	name string
-	// file is the program's name; command runs it, in a directory of its own.
+	// file is the program's name. command runs the program in a directory of its own.
 	file    string
 	command func(t *testing.T, dir, file string) *exec.Cmd
 	// indent is put before each line of a call.
@@ -63,15 +63,15 @@ var javaLanguage = language{"java", "Program.java", func(t *testing.T, dir, file
 var goLanguage = language{"go", "main.go", func(t *testing.T, dir, file string) *exec.Cmd {
 	program := filepath.Join(dir, "program")
 	build := exec.CommandContext(limit(t), "go", "build", "-o", program, file)
-	build.Dir = "../../.." // whose module has the packages
+	build.Dir = "../../.." // whose go.mod has the packages
 	run(t, build)
 	return exec.CommandContext(limit(t), program)
 }, "\t"}
 
 var languages = []language{pythonLanguage, javaLanguage, goLanguage}
 
-// limit ends with the test, or after three minutes: compilers may have to work, and on a busy
-// machine.
+// limit returns a context that ends with the test or after three minutes, which compilers may need
+// on a busy machine.
 func limit(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
@@ -103,7 +103,8 @@ func run(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// calls returns the calls of publish on the page in a language, and the programs that they go into.
+// published returns the programs of the page in a language, and the calls of publish that go into
+// them.
 func published(list []section, lang string) (programs, calls []string) {
 	for i := range list {
 		s := &list[i]
@@ -120,8 +121,8 @@ func published(list []section, lang string) (programs, calls []string) {
 	return programs, calls
 }
 
-// TestProducers: the producers of the page write its examples to a real Kafka. All records are in
-// the partitions of their channels, and say what the examples in JSON say.
+// TestProducers: the producers of the page write its examples to a real Kafka. Each record is in
+// the partition of its channel and equals the example in JSON.
 func TestProducers(t *testing.T) {
 	kafka := testkit.Kafka(t)
 	_, list := read(t)
@@ -158,7 +159,7 @@ func sorted(list []string) []string {
 	return list
 }
 
-// insert puts the calls where a program has a comment for them.
+// insert puts the calls into a program, in place of a comment.
 func insert(program, calls string) string {
 	var b strings.Builder
 	for line := range strings.Lines(program) {
@@ -170,7 +171,8 @@ func insert(program, calls string) string {
 	return b.String()
 }
 
-// start writes a program, with the topics and the broker of the test, and hands its command on.
+// start writes a program, with the topics and the broker of the test, and passes its command to
+// then.
 func start(t *testing.T, l language, set testkit.TopicSet, broker, program string, then func(*exec.Cmd)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -184,7 +186,7 @@ func start(t *testing.T, l language, set testkit.TopicSet, broker, program strin
 	if strings.Contains(program, "outputs_pb2") || strings.Contains(program, "Outputs") {
 		schemas(t, l.name, dir)
 	}
-	for _, class := range []string{"Publish", "Badges"} { // Java wants its class's name
+	for _, class := range []string{"Publish", "Badges"} { // Java names a file after its class
 		if l.name == "java" && strings.Contains(program, "public class "+class) {
 			file = filepath.Join(dir, class+".java")
 		}
@@ -195,7 +197,7 @@ func start(t *testing.T, l language, set testkit.TopicSet, broker, program strin
 	then(l.command(t, dir, file))
 }
 
-// written reads a set of topics to the end.
+// written reads a set of topics to its end.
 func written(t *testing.T, brokers []string, set testkit.TopicSet) (list []string) {
 	t.Helper()
 	topics := []string{set.Name(events.TopicMessages), set.Name(events.TopicReads), set.Name(events.TopicDeliveries)}
@@ -229,7 +231,7 @@ func written(t *testing.T, brokers []string, set testkit.TopicSet) (list []strin
 	return sorted(list)
 }
 
-// canonical is an event, in JSON or Protobuf, in one form.
+// canonical returns an event, in JSON or Protobuf, in one form.
 func canonical(t *testing.T, topic string, value []byte) string {
 	t.Helper()
 	m := messageOf(topic)
@@ -246,10 +248,10 @@ func canonical(t *testing.T, topic string, value []byte) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.ReplaceAll(strings.ReplaceAll(string(out), `": `, `":`), `, "`, `,"`) // protojson's spaces differ by build
+	return strings.ReplaceAll(strings.ReplaceAll(string(out), `": `, `":`), `, "`, `,"`) // spaces vary by build
 }
 
-// schemas makes the classes of Python or Java as the page says.
+// schemas generates the classes of Python or Java with the command of the page.
 func schemas(t *testing.T, lang, dir string) {
 	t.Helper()
 	_, list := read(t)
@@ -272,8 +274,8 @@ func schemas(t *testing.T, lang, dir string) {
 	t.Fatalf("the page does not say how to make the classes of %s", lang)
 }
 
-// protoc returns the command of the protoc among the jars. The schemas of Google, which a protoc
-// brings along where it is installed, are in a jar.
+// protoc returns the command of the protoc among the jars. A jar also has the schemas of Google,
+// which an installed protoc would bring along.
 func protoc(t *testing.T, dir string) string {
 	t.Helper()
 	folder := jars(t)
@@ -304,7 +306,7 @@ func protoc(t *testing.T, dir string) string {
 	return programs[0] + " -I " + filepath.Join(dir, "include")
 }
 
-// TestConsumers: the consumers of the page read records of tidemark.unread, and leave out one that
+// TestConsumers: the consumers of the page read records of tidemark.unread, and skip a record that
 // another one dominates.
 func TestConsumers(t *testing.T) {
 	kafka := testkit.Kafka(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// decode returns the reason that an event is refused for; empty if it is not.
+// decode returns the reason why the decoder refuses an event, or "" if it does not.
 func decode(topic string, value []byte) events.Reason {
 	var d events.Decoder
 	var err error
@@ -57,8 +57,8 @@ func TestExamplesAreEvents(t *testing.T) {
 	}
 }
 
-// with returns an example whose field, in the kind's object or beside it, has another value; absent
-// removes it. The other members of its oneof go.
+// with returns an example with another value for a field, in the kind's object or beside it. The
+// value absent removes the field. Other members of the field's oneof are removed.
 func with(example, kind string, f protoreflect.FieldDescriptor, value any) []byte {
 	var event map[string]any
 	if err := json.Unmarshal([]byte(example), &event); err != nil {
@@ -87,7 +87,7 @@ func with(example, kind string, f protoreflect.FieldDescriptor, value any) []byt
 
 var absent = new(any)
 
-// wrong returns values that a field may not like, none of another type.
+// wrong returns values of the right type that the decoder may refuse in a field.
 func wrong(f protoreflect.FieldDescriptor) []any {
 	many := slices.Repeat([]string{"x"}, 1001)
 	switch {
@@ -105,8 +105,8 @@ func wrong(f protoreflect.FieldDescriptor) []any {
 	return []any{absent}
 }
 
-// TestWrongValues: each field is refused for the reasons that its row names, and for no other.
-// Another type is always undecodable.
+// TestWrongValues: the decoder refuses each field for the reasons that its row names, and for no
+// other. A value of another type is always undecodable.
 func TestWrongValues(t *testing.T) {
 	_, list := read(t)
 	examples := map[string]string{} // by topic
@@ -138,7 +138,7 @@ func TestWrongValues(t *testing.T) {
 				rows++
 				f := md.Fields().ByName(protoreflect.Name(name))
 				if f == nil {
-					continue // TestFields says so
+					continue // TestFields reports it
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", topic, s.title, name), func(t *testing.T) {
 					want := map[string]bool{}

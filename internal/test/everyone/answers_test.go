@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// answer is what somebody tells a user. The JSON of GetInbox, of the function in Redis and of both
-// devices has the same names.
+// answer is what one source tells a user. The JSON of GetInbox, of the function in Redis and of
+// both devices has the same field names.
 type answer struct {
 	Totals   sums            `json:"totals"`
 	ByLabel  map[string]sums `json:"totals_by_label"`
@@ -38,7 +38,7 @@ type sums struct {
 
 type channel struct {
 	ID             string    `json:"channel_id"`
-	Known          *bool     `json:"known"` // Redis alone may not know the counts
+	Known          *bool     `json:"known"` // only Redis may not have the counts
 	Unread         uint32    `json:"unread"`
 	Mentions       uint32    `json:"mentions"`
 	DirectMentions uint32    `json:"direct_mentions"`
@@ -66,7 +66,7 @@ type thread struct {
 	ReadEpoch      uint32 `json:"read_epoch"`
 }
 
-// lines are what is told, one line a channel, thread or sum, by its name.
+// lines returns one line for each channel, thread and sum, by its name.
 func (t *answer) lines() map[string]string {
 	out := map[string]string{"totals": fmt.Sprintf("%+v", t.Totals)}
 	for label, s := range t.ByLabel {
@@ -94,7 +94,7 @@ func (t *answer) lines() map[string]string {
 	return out
 }
 
-// meets counts what there is to tell.
+// meets counts the kinds of things that the answer has.
 func (t *answer) meets(met map[string]int) {
 	met["channels"] += len(t.Channels)
 	for _, c := range t.Channels {
@@ -110,8 +110,8 @@ func (t *answer) meets(met map[string]int) {
 	met["threads"] += len(t.Threads)
 }
 
-// differs says what t tells otherwise than want. What Redis does not know is no difference: it says
-// so, and its sums are not whole then.
+// differs describes how t differs from want. Counts that Redis does not have are no difference: the
+// answer states that they are unknown, and its sums are then incomplete.
 func (t *answer) differs(want *answer) string {
 	got, right := t.lines(), want.lines()
 	for _, c := range t.Channels {
@@ -144,7 +144,7 @@ func (t *answer) differs(want *answer) string {
 	return strings.Join(out, "\n  ")
 }
 
-// parsed is what JSON tells.
+// parsed decodes an answer in JSON.
 func parsed(text []byte) (*answer, error) {
 	t := new(answer)
 	if err := json.Unmarshal(text, t); err != nil {
@@ -153,7 +153,7 @@ func parsed(text []byte) (*answer, error) {
 	return t, nil
 }
 
-// ofView is what the reader of Redis tells.
+// ofView returns the answer of the reader of Redis.
 func ofView(v *cache.View) *answer {
 	t := &answer{Totals: sumsOf(&v.Totals), ByLabel: map[string]sums{}}
 	for label, s := range v.TotalsByLabel {

@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// inJavaScript connects a device for each user, and prints what all of them show for each line that
-// it reads.
+// inJavaScript connects a device for each user. For each line of its input it prints what all of
+// them show.
 const inJavaScript = `
 import { createInterface } from 'node:readline';
 const [module, url, ...users] = process.argv.slice(2);
@@ -133,7 +133,7 @@ func begin(t *testing.T, name string, cmd *exec.Cmd) *devices {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // it ends
+		_ = in.Close() // ends the program
 		if err := cmd.Wait(); err != nil && t.Context().Err() == nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -141,7 +141,7 @@ func begin(t *testing.T, name string, cmd *exec.Cmd) *devices {
 	return &devices{t: t, name: name, in: in, out: bufio.NewReader(out)}
 }
 
-// answers is what each device shows now; nil: nothing is known yet.
+// answers returns what each device shows now; nil for a device that has no inbox yet.
 func (d *devices) answers() map[string]*answer {
 	d.t.Helper()
 	if _, err := fmt.Fprintln(d.in); err != nil {
@@ -167,7 +167,7 @@ func write(t *testing.T, name, text string) string {
 	return file
 }
 
-// read makes go test run this again once a file has changed.
+// read makes go test run again when a file changes.
 func read(t *testing.T, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

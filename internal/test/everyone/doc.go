@@ -1,4 +1,4 @@
-// Package everyone compares what all who tell users their numbers tell them: the query service, the
+// Package everyone compares all sources from which users get their numbers: the query service, the
 // reader of Redis, the function in Redis, and the clients of JavaScript and Go over sockets. It has
 // tests only.
 //

@@ -23,11 +23,11 @@ import (
 
 func TestMain(m *testing.M) { testkit.LeakFree(m) }
 
-// TestEverybodyTellsTheSame: random scripts with all of DESIGN §4.7, with small and large channels,
-// are written half before devices connect and half while they are connected. Then the reader of
-// Redis, the function in Redis and the clients of JavaScript and Go tell each user what GetInbox
-// and GetThreads do: the badge and all other sums, by label too, and of each channel and thread the
-// numbers, level, flag, filing and labels.
+// TestEverybodyTellsTheSame writes random scripts with all of DESIGN §4.7, with small and large
+// channels. Half of the records are written before devices connect, and half while they are
+// connected. Then the reader of Redis, the function in Redis and the clients of JavaScript and Go
+// must give each user the same as GetInbox and GetThreads: the badge and all other sums, also by
+// label, and the numbers, level, flag, filing and labels of each channel and thread.
 func TestEverybodyTellsTheSame(t *testing.T) {
 	program := built(t)
 	parts, met := random.Folded(), map[string]int{}
@@ -68,12 +68,12 @@ func TestEverybodyTellsTheSame(t *testing.T) {
 	t.Log(met)
 	for _, what := range []string{"channels", "unread", "mentions", "flagged", "archived", "muted", "labels", "threads"} {
 		if !t.Failed() && !testing.Short() && met[what] < 2 {
-			t.Errorf("%d %s: the scripts show nothing", met[what], what)
+			t.Errorf("%d %s: the scripts have too few", met[what], what)
 		}
 	}
 }
 
-// same waits until everybody tells each user the same.
+// same waits until all sources tell each user the same.
 func (s *site) same(users []string, both []*devices, after []string) {
 	s.t.Helper()
 	var wrong string
@@ -126,7 +126,7 @@ func (s *site) askNode(user string, now time.Time, after []string) *answer {
 	return out
 }
 
-// read is what the reader of Redis tells; a user without channels is a miss.
+// read returns the answer of the reader of Redis. A user without channels is a miss.
 func (s *site) read(user string, now time.Time) *answer {
 	s.t.Helper()
 	v, err := s.reader.At(now).View(s.t.Context(), user)
@@ -139,7 +139,7 @@ func (s *site) read(user string, now time.Time) *answer {
 	return ofView(v)
 }
 
-// called is what the function in Redis tells.
+// called returns the answer of the function in Redis.
 func (s *site) called(user string, now time.Time) *answer {
 	s.t.Helper()
 	text, err := s.rdb.FCallRO(s.t.Context(), "tidemark_inbox", []string{"inbox:" + escaped(user)}, now.UnixMilli()).Text()

@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script/random"
 )
 
-// scripts are random scripts with all of DESIGN §4.7, told at once to the same users. Each has
-// channels of its own, and begins ten seconds ago.
+// scripts are random scripts with all of DESIGN §4.7. They run at the same time and share their
+// users. Each has channels of its own, and begins ten seconds ago.
 type scripts struct {
 	logs  []*script.Log
 	users map[string]bool
@@ -42,8 +42,9 @@ func drawScripts(t *testing.T, n int, draw func(*rapid.T) *random.Case) *scripts
 	return s
 }
 
-// moved is a log of channels with another name, at another time. It has no target at a time that
-// the channel's messages never pass: until it closes, readers of large channels do not hear of it.
+// moved returns a log with other names of channels, at another time. It leaves out time targets
+// that the channel's messages never pass, because readers of large channels get no delta of such a
+// target until it closes.
 func moved(l *script.Log, suffix string, by int64) *script.Log {
 	out := new(script.Log)
 	newest := map[string]int64{}
@@ -84,7 +85,8 @@ func moved(l *script.Log, suffix string, by int64) *script.Log {
 	return out
 }
 
-// records are those of all scripts in the order of their times, each topic's of a script in its own.
+// records returns the records of all scripts in the order of their times. The records of one script
+// in one topic keep their order.
 func (s *scripts) records(t *testing.T, topics func(events.Input) string) (list []*kgo.Record) {
 	t.Helper()
 	type place struct {

@@ -25,7 +25,7 @@ import (
 
 const partitions = 2
 
-// site is a node with all roles. Its Redis is a real one: the embedded one has no functions.
+// site is a node with all roles. It uses a real Redis, because the embedded one has no functions.
 type site struct {
 	t        *testing.T
 	url      string
@@ -36,8 +36,8 @@ type site struct {
 	query    queryv1connect.QueryServiceClient
 }
 
-// newSite starts a site that ends with the test. It lists threads for good, so that it does not
-// matter which log time a reader knows.
+// newSite starts a site that ends with the test. It lists threads permanently, so that the log time
+// of a reader does not matter.
 func newSite(t *testing.T, fanoutLimit uint32) *site {
 	t.Helper()
 	brokers := testkit.FakeKafka(t).ListenAddrs()
@@ -95,7 +95,7 @@ func newSite(t *testing.T, fanoutLimit uint32) *site {
 	return s
 }
 
-// write writes records, and gives the tokens of the last ones.
+// write writes records, and returns the tokens of the last ones.
 func (s *site) write(list []*kgo.Record) []string {
 	s.t.Helper()
 	var tokens []string
@@ -108,8 +108,8 @@ func (s *site) write(list []*kgo.Record) []string {
 	return events.LatestTokens(tokens)
 }
 
-// topic is the name of an input.
+// topic returns the name of an input.
 func (s *site) topic(in events.Input) string { return s.set.Name(events.InputTopics[in]) }
 
-// escaped is an id in a key of Redis.
+// escaped returns an id as it appears in a key of Redis.
 func escaped(id string) string { return strings.NewReplacer("%", "%25", ":", "%3A").Replace(id) }

@@ -1,5 +1,5 @@
-// Package folded reads the input topics of an import or a bridge, and folds them by the reference
-// model, to compare what two of them have written.
+// Package folded reads the input topics of an import or a bridge and folds them with the reference
+// model, so that tests can compare two of them.
 package folded
 
 import (

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/hmac"
-	"crypto/sha1" //nolint:gosec // the protocol of Synapse's administrators asks for it
+	"crypto/sha1" //nolint:gosec // Synapse's admin protocol requires it
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -24,7 +24,7 @@ type Server struct {
 	sent atomic.Int64 // transactions
 }
 
-// User is a user who is logged in.
+// User is a logged-in user.
 type User struct {
 	ID string
 
@@ -32,7 +32,7 @@ type User struct {
 	token  string
 }
 
-// Error is what a server answers to a request that it refuses.
+// Error is a server's answer to a request that it refuses.
 type Error struct {
 	Status        int
 	Code, Message string
@@ -40,7 +40,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%d %s: %s", e.Status, e.Code, e.Message) }
 
-// Register makes a user and logs them in.
+// Register creates a user and logs them in.
 func (s *Server) Register(ctx context.Context, name string) (*User, error) {
 	const path = "/_synapse/admin/v1/register"
 	var nonce struct {
@@ -80,7 +80,7 @@ func (s *Server) call(ctx context.Context, token, method, path string, body, ans
 	}
 }
 
-// patience is how long a server may take for an answer.
+// patience is how long a call waits for a server that does not answer.
 const patience = 20 * time.Second
 
 // once sends a request. It reports whether it may be repeated.
@@ -132,10 +132,10 @@ func (u *User) do(ctx context.Context, method, path string, body, answer any) er
 	return u.server.call(ctx, u.token, method, "/_matrix/client/v3"+path, body, answer)
 }
 
-// transaction is a new id, by which the server recognizes a request that is repeated.
+// transaction returns a new id, by which the server recognizes a repeated request.
 func (u *User) transaction() string { return fmt.Sprint("t", u.server.sent.Add(1)) }
 
-// inRoom is the path of a room, with more behind it.
+// inRoom returns the path of a room, followed by more.
 func inRoom(room string, more ...string) string {
 	path := "/rooms/" + url.PathEscape(room)
 	for _, m := range more {

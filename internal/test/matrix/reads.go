@@ -12,7 +12,7 @@ const (
 	Private = "m.read.private"
 )
 
-// Main is the thread of what is in no thread.
+// Main is the thread of messages that are in no thread.
 const Main = "main"
 
 // Read sends a receipt up to an event; thread is Main, the root of a thread, or empty for a receipt
@@ -25,7 +25,7 @@ func (u *User) Read(ctx context.Context, kind, room, event, thread string) error
 	return u.do(ctx, http.MethodPost, inRoom(room, "receipt", kind, event), body, nil)
 }
 
-// Mute makes a push rule of the kind override or room that notifies of nothing in a room.
+// Mute makes a push rule of the kind override or room that suppresses all notifications of a room.
 func (u *User) Mute(ctx context.Context, kind, room string) error {
 	rule := map[string]any{"actions": []any{}}
 	if kind == "override" {
@@ -34,7 +34,7 @@ func (u *User) Mute(ctx context.Context, kind, room string) error {
 	return u.do(ctx, http.MethodPut, "/pushrules/global/"+kind+"/"+url.PathEscape(room), rule, nil)
 }
 
-// Enable makes a push rule of a room hold again, or not.
+// Enable enables or disables a push rule of a room.
 func (u *User) Enable(ctx context.Context, kind, room string, enabled bool) error {
 	return u.do(ctx, http.MethodPut, "/pushrules/global/"+kind+"/"+url.PathEscape(room)+"/enabled", map[string]any{"enabled": enabled}, nil)
 }

@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// CreateRoom makes a room that everybody may join. With invited it is a direct room, and private.
+// CreateRoom makes a room that everybody may join. With invited it makes a private, direct room.
 func (u *User) CreateRoom(ctx context.Context, invited ...string) (id string, err error) {
 	body := map[string]any{"preset": "public_chat"}
 	if len(invited) > 0 {

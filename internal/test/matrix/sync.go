@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Counts are what a server tells a user to be unread.
+// Counts are the unread numbers that a server tells a user.
 type Counts struct {
 	Unread   int64 `json:"notification_count"`
 	Mentions int64 `json:"highlight_count"`

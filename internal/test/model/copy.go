@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// The events that come in borrow their bytes; the model keeps its own.
+// An event borrows its bytes from the decoder, so the model keeps copies.
 
 func copyMessage(e *events.Message) events.Message {
 	c := *e

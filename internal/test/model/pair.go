@@ -37,8 +37,9 @@ func (p *pair) hides(m *post) bool { return m.hiddenTo(p.user) || p.settings.hid
 // listed is how many positions a view lists at most.
 const listed = 1000
 
-// ask reports whether the reader of a large channel must ask: a counted message above read_pos is
-// hidden from the user, which no delta lists, or they hid what is not posted yet, or a list is cut.
+// ask reports whether the reader of a large channel must ask for counts. This is so if a counted
+// message above read_pos is hidden from the user, because no delta lists it, if the user hid
+// messages that are not posted yet, or if a list is cut.
 func (p *pair) ask() bool {
 	if !p.channel.large {
 		return false
@@ -65,6 +66,6 @@ func (p *pair) ask() bool {
 	return excluded > listed || mentioned > listed
 }
 
-// hidAhead reports whether the user hid up to a message that is not posted yet: until it is,
-// excluded lists nothing that is hidden.
+// hidAhead reports whether the user hid up to a message that is not posted yet. Until it is posted,
+// excluded lists no hidden messages.
 func (p *pair) hidAhead() bool { return p.settings.hiddenTo > p.channel.head() }

@@ -13,8 +13,8 @@ type standing struct {
 	marks   uint32          // how many epochs marks and flags began
 	far     uint32          // the furthest that reads of any kind ever moved the pointer to
 	lastR   int64           // next offset after the user's last record in the channel
-	// withThreads is, of a thread, the furthest target of the reads of the channel with_threads that
-	// no mark in the thread took back (DESIGN §4.7).
+	// withThreads belongs to a thread's standing: the furthest target of the reads of the channel
+	// with_threads that no mark in the thread took back (DESIGN §4.7).
 	withThreads spot
 }
 
@@ -42,7 +42,7 @@ func (m *Model) readsOf(user, channelID, thread string) *reader {
 	r := &reader{timeline: t, channel: t.channels[channelID], thread: thread, standing: standing{singles: map[uint32]bool{}}}
 	for _, p := range r.channel.posts {
 		if p.sender == user && r.lifts(p) && p.reads(m.settings) {
-			r.own = append(r.own, p) // whatever was deleted later
+			r.own = append(r.own, p) // even if it was deleted later
 		}
 	}
 	for i := range m.reads {
@@ -84,7 +84,7 @@ func (r *reader) apply(rec *readRecord) {
 	e := &rec.event
 	if e.Kind == events.KindUserErased { // the channel and all its threads
 		r.standing = standing{singles: map[uint32]bool{}, lastR: r.lastR}
-		r.own, r.channelMarks = nil, 0 // messages come first, so all of them are from before
+		r.own, r.channelMarks = nil, 0 // messages come first, so all of them precede the erasure
 		return
 	}
 	if len(e.ThreadID) == 0 {

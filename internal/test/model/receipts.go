@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// furthest reports whether the user's furthest public read is at or past p. For old messages the
-// fold knows nothing else.
+// furthest reports whether the user's furthest public read is at or past p. The fold has nothing
+// else for old messages.
 func (m *Model) furthest(p *post, user, channelID string) bool {
 	return slices.ContainsFunc(m.publicReads(user, channelID, p.scope()), func(r receipt) bool { return !r.single && r.covers(p) }) ||
 		slices.ContainsFunc(m.ownLifting(user, channelID, p.scope()), func(o *post) bool { return o.seq > p.seq })
@@ -81,9 +81,9 @@ func (m *Model) MayTell(channelID string, delivered bool, user string, seq uint3
 		slices.ContainsFunc(list, func(r receipt) bool { return r.covers(c.at(seq)) && r.at <= at })
 }
 
-// MayTellWithThreads is MayTell for a read of the channel with its threads.
+// MayTellWithThreads is MayTell for a read of the channel with_threads.
 func (m *Model) MayTellWithThreads(channelID, user string, seq uint32, at int64) bool {
-	const none = "\x00" // a thread that only reads of the channel with its threads reach
+	const none = "\x00" // a thread that only with_threads reads reach
 	return slices.ContainsFunc(m.publicReads(user, channelID, none), func(r receipt) bool { return r.seq >= seq && r.at <= at })
 }
 
@@ -97,11 +97,11 @@ func (m *Model) MayTellViewed(channelID, user string, seq uint32, at int64) bool
 	return viewed && first <= max(at, c.at(seq).time)
 }
 
-// MessageView is that a user viewed a message.
+// MessageView records that a user viewed a message.
 type MessageView struct {
 	UserID     string
 	Seq        uint32
-	At, Posted int64 // when they did first, and the message's own time; Unix milliseconds
+	At, Posted int64 // time of the first view, and the message's own time; Unix milliseconds
 }
 
 // Views returns who viewed which message of a channel, of whatever age.

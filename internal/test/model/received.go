@@ -165,8 +165,8 @@ func (m *Model) deliveredAt(p *post, user, channelID string) (at int64, delivere
 	return at, delivered
 }
 
-// viewedAt is the earliest time at which the user viewed p, never before p's own, and whether they
-// did. In large channels nothing is viewed.
+// viewedAt returns the earliest time at which the user viewed p, never before p's own time, and
+// whether they did. Large channels have no views.
 func (m *Model) viewedAt(p *post, user, channelID string) (at int64, viewed bool) {
 	if !p.small {
 		return 0, false

@@ -148,7 +148,7 @@ func (rec *readRecord) decided(c *channel) bool {
 	return slices.ContainsFunc(c.posts, rec.later)
 }
 
-// LevelAt is the level at a time.
+// LevelAt returns the level at a time.
 func LevelAt(v *projections.View, now int64) events.Level {
 	if v.Until != 0 && now >= v.Until {
 		return v.LevelAfter

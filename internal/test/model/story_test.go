@@ -49,8 +49,8 @@ func TestStories(t *testing.T) {
 	}
 }
 
-// TestWishesAreTold: every wish that docs/semantics*.md name has a story, and they name every
-// story.
+// TestWishesAreTold: every wish that docs/semantics*.md name has a story, and the documents name
+// every story.
 func TestWishesAreTold(t *testing.T) {
 	pages, err := filepath.Glob("../../../docs/semantics*.md")
 	if err != nil {
@@ -78,7 +78,7 @@ func TestWishesAreTold(t *testing.T) {
 		delete(named, name)
 	}
 	for name := range named {
-		t.Errorf("docs/semantics*.md name wish/%s, which nobody tells", name)
+		t.Errorf("docs/semantics*.md name wish/%s, which has no story", name)
 	}
 }
 
@@ -163,7 +163,7 @@ func (st *story) answer(t *testing.T, words []string) string {
 	case "explain":
 		x, _ := st.Explain(user, channel)
 		return script.FormatExplanation(user, channel, &x)
-	case "receipts": // the word is the message
+	case "receipts": // the word names the message
 		v, ok := st.Receipts(channel, user)
 		if !ok {
 			return fmt.Sprintf("there is no %s in #%s", user, channel)

@@ -11,7 +11,7 @@ import (
 // is listed, in milliseconds of log time (DESIGN §4.4).
 const threadListed = 30 * 24 * 60 * 60 * 1000
 
-// Threads are all threads of a channel that any record names, sorted.
+// Threads returns all threads of a channel that any record names, sorted.
 func (m *Model) Threads(channelID string) []string {
 	var ids [][]byte
 	for i := range m.messages {
@@ -27,7 +27,7 @@ func (m *Model) Threads(channelID string) []string {
 	return distinct(ids)
 }
 
-// follow is whether a user follows a thread, and since when: replies after start count.
+// follow is whether a user follows a thread, and from where: replies after start count.
 type follow struct {
 	is    bool
 	start uint32
@@ -42,7 +42,7 @@ func (f *follow) from(seq uint32) {
 	f.is = true
 }
 
-// followOf applies all messages first, then the user's own follows and unfollows: after an unfollow
+// followOf applies all messages first, then the user's own follows and unfollows. After an unfollow
 // only an explicit follow counts.
 func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 	var root, first *post
@@ -126,8 +126,8 @@ func (m *Model) threadPair(user, channelID, thread string) (*threadPair, bool) {
 	return t, true
 }
 
-// lastRead returns the seq of the last reply that reads with_threads reach. Only replies count that
-// come after the start of the user's follow and exist for the user.
+// lastRead returns the seq of the last reply that reads with_threads reach. It counts only replies
+// after the start of the user's follow that exist for the user.
 func (t *threadPair) lastRead() uint32 {
 	return lastSeq(t.channel.posts, func(p *post) bool {
 		return p.seq <= t.withThreads.seq && p.seq > t.start && t.counts(p) && !p.deleted && !p.hiddenTo(t.user)

@@ -24,7 +24,7 @@ func replay(records []messageRecord, settings projections.Settings) *timeline {
 			t.channels[string(r.event.ChannelID)] = c
 		}
 		if c.deleted {
-			continue // for good
+			continue // a deleted channel stays deleted
 		}
 		c.lastM = r.offset + 1
 		t.apply(c, r)

@@ -71,14 +71,15 @@ func (m *Model) Totals(user, label string, now int64, always bool) (t Totals) {
 	return t
 }
 
-// Archived reports whether a channel is listed apart for the user: filed by them or for everybody.
+// Archived reports whether a channel is archived for the user: filed by them, or archived for
+// everybody.
 func (m *Model) Archived(user, channelID string) bool {
 	v, _ := m.View(user, channelID)
 	return v.Archived
 }
 
-// LabelsOf returns the labels under which a channel counts for the user: its own and theirs,
-// sorted.
+// LabelsOf returns the labels under which a channel counts for the user: the channel's own and the
+// user's, sorted.
 func (m *Model) LabelsOf(user, channelID string) []string {
 	x, _ := m.View(user, channelID)
 	c, _ := m.Channel(channelID)

@@ -65,8 +65,8 @@ func (l *tale) parse(words []string) question {
 	return q
 }
 
-// answer returns the answer to a question. expected is the rest of the file's answers: some answers
-// become correct only after a while, and answer waits for those.
+// answer returns the answer to a question. expected has the remaining answers of the file: some
+// answers become correct only after a while, and answer waits for those.
 func (l *tale) answer(words []string, expected string) string {
 	l.t.Helper()
 	q := l.parse(words)
@@ -116,7 +116,7 @@ func (l *tale) showView(q *question) string {
 	l.explained(q, x, u.Unread, u.FirstUnread, u.LastRead)
 	inbox := l.inbox(q, 1000)
 	at := slices.IndexFunc(inbox.Channels, func(c *queryv1.ChannelUnread) bool { return c.ChannelId == q.wireC })
-	u.AsOf, u.EvaluatedAt = nil, nil // an inbox has one of each for all
+	u.AsOf, u.EvaluatedAt = nil, nil // an inbox has one of each for all channels
 	switch {
 	case u.Member != (at >= 0):
 		l.t.Errorf("%s: GetUnread has member=%t, but GetInbox has the channel at index %d", l.name, u.Member, at)
@@ -275,7 +275,7 @@ func (l *tale) showExplanation(q *question) string {
 	return text
 }
 
-// showBadge returns what an app draws. The app's only arithmetic is one sum.
+// showBadge returns what an app shows. The app only adds up one sum.
 func (l *tale) showBadge(q *question) string {
 	l.t.Helper()
 	totals := l.inbox(q, 1).Totals
@@ -336,7 +336,7 @@ func (l *tale) showPublished(q *question, expected string) string {
 	}
 	saw, _ := eventually(func() (bool, string) {
 		saw := text()
-		return l.isExpected(saw, expected), saw // a delta may be joined with later ones at first
+		return l.isExpected(saw, expected), saw // deltas may be joined at first
 	})
 	_, l.seen[key] = l.site.published.about(key)
 	return saw

@@ -1,6 +1,6 @@
 // Package museum runs stories of a chat against a whole Tidemark. It writes events to Kafka, then
-// queries the query service and reads Redis for what users see. It has tests only. Its testdata
-// document what a chat product gets, for readers who need no Go.
+// queries the query service and reads what users see from Redis. It has tests only. Its testdata
+// document, for readers who need no Go, what a chat product gets.
 //
 //	testdata/museum    museum-<n>: defects that users met in other products, and how they went wrong
 //	testdata/restart   the defects among them that concern restarts and rebuilds

@@ -160,7 +160,7 @@ func TestSemanticsExamples(t *testing.T) {
 	}
 	for _, m := range names {
 		if !seen[string(m[1])] {
-			t.Errorf("docs/semantics*.md name %s, which nobody tells", m[1])
+			t.Errorf("docs/semantics*.md name %s, which has no story", m[1])
 		}
 	}
 }

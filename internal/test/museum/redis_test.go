@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// Redis follows the fold by milliseconds, so the checks below read it until it equals the answer of
+// Redis is milliseconds behind the fold, so the checks below read it until it equals the answer of
 // the query service.
 
 // cached compares a user's channel in Redis with the answer: its entry in the inbox, the read

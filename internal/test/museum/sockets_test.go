@@ -27,9 +27,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// Sockets follow the fold by milliseconds, as Redis does. Every user whom a story asks about has a
+// Sockets are milliseconds behind the fold, as Redis is. Every user whom a story asks about has a
 // socket from their first event on. At each question about a user, and at the end of the story, the
-// state that the socket's frames add up to is compared with the answers of the query service.
+// test compares the state that the socket's frames add up to with the answers of the query service.
 
 // sockets is the gateway of a site. It writes to a Kafka of its own, because a device reports
 // messages as delivered, which the stories do not contain.

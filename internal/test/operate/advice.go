@@ -1,7 +1,7 @@
 package operate
 
-// advice says what to do about a metric: when a person acts, and on what. Every metric of Tidemark
-// has a line, but those of the Kafka clients (kafkaMeaning).
+// advice has, for each metric of Tidemark, at what value a person acts and on what. It leaves out
+// the metrics of the Kafka clients, which kafkaMeaning has.
 var advice = map[string]string{
 	"tidemark_build_info":         "compare versions over the nodes after an upgrade",
 	"tidemark_memory_share_bytes": "the reference for `tidemark_processor_hot_bytes`; raise `--memory` when the heap's share is used up",
@@ -127,8 +127,8 @@ var advice = map[string]string{
 	"tidemark_gateway_delta_age_seconds":         "the service level of sockets, from the delta's record to the frame",
 }
 
-// seldom are metrics whose series begin only when something goes wrong with a broker: a node that
-// is well may have none of them.
+// seldom has the metrics of a broker whose series begin only with an error. A healthy node may have
+// none of them.
 var seldom = map[string]bool{
 	"connect_errors_total": true, "disconnects_total": true, "read_errors_total": true, "write_errors_total": true,
 	"fetch_bytes_total": true, "produce_bytes_total": true,

@@ -22,7 +22,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// grown waits until a series is larger than before by more than n.
+// grown waits until a series has grown by more than n since before.
 func (s *site) grown(url string, before map[string]float64, name string, n float64) (after map[string]float64) {
 	s.t.Helper()
 	s.until(func() error {
@@ -34,8 +34,8 @@ func (s *site) grown(url string, before map[string]float64, name string, n float
 	return after
 }
 
-// A coordinator that ends sessions, a Redis that is away while many numbers change, and brokers
-// that refuse what a node publishes make their alerts fire.
+// The alerts fire for a coordinator that ends sessions, for a Redis that is away while many numbers
+// change, and for brokers that refuse what a node publishes.
 func TestWhatServersRefuseFiresItsAlert(t *testing.T) {
 	testkit.Program(t, "promtool")
 	s := newSite(t, 1)
@@ -67,7 +67,7 @@ func TestWhatServersRefuseFiresItsAlert(t *testing.T) {
 	})
 	url := s.node("redis://"+server.Addr(), nil, config.RoleProcessor, config.RoleCache, config.RoleQuery)
 	s.ready(url)
-	members := make([]string, 50) // so many that each of them has a count of their own
+	members := make([]string, 50) // enough members that each of them has a count of their own
 	for i := range members {
 		members[i] = fmt.Sprintf("%q", fmt.Sprint("u", i))
 	}
@@ -103,7 +103,7 @@ func TestWhatServersRefuseFiresItsAlert(t *testing.T) {
 	}
 	s.fires(before, after, "TidemarkCacheBehind", "TidemarkRedisErrors")
 
-	// The right to write to the topic of counts is gone. That Redis is away is left out.
+	// The right to write to the topic of counts is gone. The alerts about Redis are left out.
 	before = s.series(url)
 	publishing.Store(true)
 	s.send(events.TopicMessages, "team", `{"channel_id":"team","message_posted":{"message_id":"last","sender_id":"u0"}}`, time.Now())
@@ -114,7 +114,7 @@ func TestWhatServersRefuseFiresItsAlert(t *testing.T) {
 	s.fires(before, after, "TidemarkNotReady", "TidemarkPartitionFailed", "TidemarkPublishRefused")
 }
 
-// refusedProduce refuses every record of a request for a missing right.
+// refusedProduce refuses every record of a request, as a broker does if the client lacks the right.
 func refusedProduce(r *kmsg.ProduceRequest) kmsg.Response {
 	resp := r.ResponseKind().(*kmsg.ProduceResponse)
 	for i := range r.Topics {
@@ -130,8 +130,8 @@ func refusedProduce(r *kmsg.ProduceRequest) kmsg.Response {
 	return resp
 }
 
-// A node that starts on a damaged store, beside a damaged snapshot, makes both alerts fire, and no
-// others: it rebuilds the store from the log.
+// A node that starts on a damaged store, beside a damaged snapshot, makes the alerts for both fire
+// and no others. It rebuilds the store from the log.
 func TestWhatIsDamagedFiresItsAlert(t *testing.T) {
 	testkit.Program(t, "promtool")
 	s := newSite(t, 1)
@@ -164,8 +164,8 @@ func TestWhatIsDamagedFiresItsAlert(t *testing.T) {
 	s.fires(before, s.series(url), "TidemarkRestoreFailed", "TidemarkStoreCorrupt")
 }
 
-// damaged changes every byte of the files below a folder whose paths contain part, and returns how
-// many there are.
+// damaged changes every byte of the files below a folder whose paths contain part, and returns the
+// number of files.
 func damaged(t *testing.T, dir, part string) (n int) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -185,7 +185,7 @@ func damaged(t *testing.T, dir, part string) (n int) {
 	return n
 }
 
-// Memberships that need more than four fifths of the memory for the heap make the alert fire.
+// The alert fires if memberships need more than four fifths of the memory for the heap.
 func TestAHotSetThatIsTooLargeFiresItsAlert(t *testing.T) {
 	testkit.Program(t, "promtool")
 	s := newSite(t, 1)

@@ -17,8 +17,8 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// What goes wrong on a running node makes the alerts fire that are for it, and no others: the
-// node's metrics before and after become the series that promtool evaluates the rules on.
+// Each fault of a running node makes its own alerts fire, and no others. The node's metrics before
+// and after the fault become the series on which promtool evaluates the rules.
 func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	testkit.Program(t, "promtool")
 	s := newSite(t, 1)
@@ -43,7 +43,7 @@ func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	post("team", 0, time.Now(), "")
 	s.await(url, "tidemark_processor_snapshot_age_seconds", "tidemark_processor_store_bytes", "tidemark_cache_lag_records")
 	before := s.series(url)
-	s.fires(before, before) // all is well: nothing
+	s.fires(before, before) // without a fault nothing fires
 
 	// One bad record, and one of a clock that is an hour ahead.
 	s.send(events.TopicMessages, "team", `{"channel_id":7}`, time.Now())
@@ -51,7 +51,7 @@ func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	after := s.awaitChange(url, before, "tidemark_processor_dead_letters_total", "tidemark_processor_clock_replaced_total")
 	s.fires(before, after, "TidemarkClock", "TidemarkDeadLetters")
 
-	// The bucket is gone: a file is in its place.
+	// The bucket is gone, and a file is in its place.
 	before = s.series(url)
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
@@ -59,19 +59,19 @@ func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	if err := os.WriteFile(dir, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	post("team", 2, time.Now(), "") // there is something to keep
+	post("team", 2, time.Now(), "") // so that a cut has something to write
 	s.awaitChange(url, before, `tidemark_processor_snapshots_total{outcome="failed"}`)
 	time.Sleep(700 * time.Millisecond)
 	s.fires(before, s.series(url), "TidemarkSnapshotFailed", "TidemarkSnapshotOld")
 
-	// Redis goes away. That the bucket is still gone is left out from here on.
+	// Redis goes away. The alerts about the bucket, which is still gone, are left out from here on.
 	before = s.series(url)
 	server.Close()
 	post("team", 3, time.Now(), "")
 	after = s.awaitChange(url, before, `tidemark_redis_errors_total{role="cache"}`)
 	s.fires(without(before, "tidemark_processor_snapshot"), without(after, "tidemark_processor_snapshot"), "TidemarkRedisErrors")
 
-	// A producer of an hour ago writes nothing but bad records: the breaker stops the partition.
+	// A producer of an hour ago writes nothing but bad records, so the breaker stops the partition.
 	before = s.series(url)
 	old := time.Now().Add(-time.Hour)
 	for range 400 {
@@ -84,15 +84,15 @@ func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	s.fires(before, after, "TidemarkDeadLetters", "TidemarkFoldBehind", "TidemarkNotReady", "TidemarkPartitionFailed")
 }
 
-// without leaves out the series whose names begin so.
+// without removes the series whose names begin with prefix.
 func without(all map[string]float64, prefix string) map[string]float64 {
 	some := maps.Clone(all)
 	maps.DeleteFunc(some, func(name string, _ float64) bool { return strings.HasPrefix(name, prefix) })
 	return some
 }
 
-// awaitChange waits until series of all of these names are larger than before, and returns all
-// series as they are then.
+// awaitChange waits until the series of all these names are larger than before, and returns all
+// series of that moment.
 func (s *site) awaitChange(url string, before map[string]float64, names ...string) (after map[string]float64) {
 	s.t.Helper()
 	s.until(func() error {
@@ -109,8 +109,8 @@ func (s *site) awaitChange(url string, before map[string]float64, names ...strin
 	return after
 }
 
-// fires has promtool evaluate the rules on series that were as before, then, from the 20th minute
-// on, as after, and fails unless exactly these alerts are seen to fire.
+// fires evaluates the rules with promtool, on series that equal before for 20 minutes and after
+// from then on. It fails unless exactly the alerts in want fire.
 func (s *site) fires(before, after map[string]float64, want ...string) {
 	s.t.Helper()
 	abs, err := filepath.Abs(rulesFile)
@@ -128,7 +128,8 @@ func (s *site) fires(before, after map[string]float64, want ...string) {
 		labelled := strings.Replace(strings.Replace(series, "{", `{job="tidemark",instance="a",`, 1), ",}", "}", 1)
 		fmt.Fprintf(&b, "      - {series: '%s', values: '%s %gx30'}\n", strings.ReplaceAll(labelled, "'", "''"), first, after[series])
 	}
-	// An increase is over after its window, a state lasts: whatever fired at any time counts.
+	// An alert on an increase ends after its window, an alert on a state lasts. So an alert counts
+	// if it fired at any time.
 	b.WriteString("    promql_expr_test:\n      - expr: group by (alertname) (last_over_time(ALERTS{alertstate=\"firing\"}[30m]))\n        eval_time: 49m\n")
 	if len(want) == 0 {
 		b.WriteString("        exp_samples: []\n")

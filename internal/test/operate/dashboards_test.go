@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// dashboard is as much of Grafana's format as is tested.
+// dashboard has the part of Grafana's format that the tests read.
 type dashboard struct {
 	UID, Title string
 	Panels     []struct {
@@ -84,7 +84,7 @@ func TestDashboardsNameMetrics(t *testing.T) {
 	}
 }
 
-// What a dashboard asks is PromQL: promtool takes all of it for rules.
+// The queries of the dashboards are PromQL: promtool accepts all of them as rules.
 func TestPromtoolAcceptsWhatDashboardsAsk(t *testing.T) {
 	type rule struct {
 		Record string `yaml:"record"`

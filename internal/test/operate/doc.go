@@ -1,6 +1,6 @@
-// Package operate tests what those who run Tidemark rely on: the page of its metrics, the rules of
-// its alerts and its dashboards. It starts nodes of every role on the embedded servers, reads their
-// /metrics as Prometheus does, and compares.
+// Package operate tests what operators of Tidemark rely on: the page of its metrics, the rules of
+// its alerts, and its dashboards. It starts nodes of every role on the embedded servers, reads
+// their /metrics as Prometheus does, and compares.
 //
 //	scrape.go  what a node exports
 //	page.go    docs/metrics.md, made from what nodes export

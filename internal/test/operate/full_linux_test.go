@@ -19,8 +19,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A full disk makes the alerts of the store and of the audit log fire, and the node goes on once
-// there is room again.
+// A full disk makes the alerts of the store and of the audit log fire. The node recovers once there
+// is space again.
 func TestAFullDiskFiresItsAlerts(t *testing.T) {
 	testkit.Program(t, "promtool")
 	disk := t.TempDir()
@@ -69,7 +69,7 @@ func TestAFullDiskFiresItsAlerts(t *testing.T) {
 	s.ready(url)
 }
 
-// zeros has no end.
+// zeros is an endless reader.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }

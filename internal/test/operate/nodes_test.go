@@ -58,14 +58,14 @@ func (s *site) within() context.Context {
 	return ctx
 }
 
-// node runs a node until the test ends, and says where it is.
+// node runs a node until the test ends, and returns its URL.
 func (s *site) node(redisURL string, change func(*node.Config), roles ...config.Role) (url string) {
 	s.t.Helper()
 	url, _ = s.start(redisURL, change, roles...)
 	return url
 }
 
-// start runs a node until it is stopped or the test ends, and says where it is.
+// start runs a node until the caller calls stop or the test ends, and returns its URL.
 func (s *site) start(redisURL string, change func(*node.Config), roles ...config.Role) (url string, stop func()) {
 	s.t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -104,7 +104,7 @@ func (s *site) start(redisURL string, change func(*node.Config), roles ...config
 	return url, stop
 }
 
-// until calls f until it succeeds, or fails the test with the last error.
+// until calls f until it succeeds. It fails the test with the last error if f never does.
 func (s *site) until(f func() error) {
 	s.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute)
@@ -137,7 +137,7 @@ func (s *site) ready(url string) {
 	})
 }
 
-// scrape is what a node exports now.
+// scrape returns the node's current metrics.
 func (s *site) scrape(url string) map[string]*dto.MetricFamily {
 	s.t.Helper()
 	families, err := Scrape(s.within(), url)
@@ -147,7 +147,7 @@ func (s *site) scrape(url string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// series are the series of a node now, by name and labels.
+// series returns the node's current series, by name and labels.
 func (s *site) series(url string) map[string]float64 {
 	all := map[string]float64{}
 	for _, f := range s.scrape(url) {
@@ -156,8 +156,8 @@ func (s *site) series(url string) map[string]float64 {
 	return all
 }
 
-// await waits until a node has all of some metrics at once, which begin by something that happens,
-// and returns what it exports then.
+// await waits until a node exports all of these metrics at once, some of which begin with an event,
+// and returns all its metrics of that moment.
 func (s *site) await(url string, names ...string) (got map[string]*dto.MetricFamily) {
 	s.t.Helper()
 	s.until(func() error {
@@ -181,7 +181,7 @@ func (s *site) send(topic, channel, event string, at time.Time) {
 	}
 }
 
-// verbMetrics are the metrics that a verb exports, such as `tidemark bridge`.
+// verbMetrics returns the metrics that a verb exports, such as `tidemark bridge`.
 func verbMetrics(t *testing.T, register func(prometheus.Registerer)) map[string]*dto.MetricFamily {
 	t.Helper()
 	r := obs.NewRegistry(obs.Build{})
@@ -198,8 +198,8 @@ func verbMetrics(t *testing.T, register func(prometheus.Registerer)) map[string]
 	return families
 }
 
-// export starts a process of every role on one group, has something happen, and reads what they
-// export.
+// export starts a process of every role on one group, makes each do some work, and reads the
+// metrics that they export.
 func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	t.Helper()
 	s := newSite(t, 2)
@@ -216,20 +216,20 @@ func export(t *testing.T) map[string]map[string]*dto.MetricFamily {
 	full := func(c *node.Config) {
 		c.Snapshots, c.SnapshotEvery = snapshot.New(bucket, snapshot.Options{}), 100*time.Millisecond
 		c.Standbys, c.Audit, c.CheckChannels = 1, log, 10
-		c.Traces.Endpoint = "http://127.0.0.1:1" // no collector is there; its metrics are
+		c.Traces.Endpoint = "http://127.0.0.1:1" // nobody listens there
 	}
 	first := s.node(redisURL, full, config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway)
 	s.ready(first)
 	s.node(redisURL, func(c *node.Config) { c.Standbys = 1 }, config.RoleProcessor, config.RoleQuery)
 	cacheURL := s.node(redisURL, nil, config.RoleCache)
-	// A database that does not answer will do; the lag of each partition is missing then.
+	// A database that does not answer is enough; only the lag of each partition is missing then.
 	database, err := sqlsink.ParseAddress("postgres://tidemark@127.0.0.1:1/none", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	sqlURL := s.node(redisURL, func(c *node.Config) { c.SQL = database }, config.RoleSQL)
 	gatewayURL := s.node(redisURL, func(c *node.Config) { c.Memory = 0 }, config.RoleQuery, config.RoleGateway)
-	for i := range 8 { // channels of both partitions
+	for i := range 8 { // channels in both partitions
 		channel := fmt.Sprintf("c%d", i)
 		s.send(events.TopicMessages, channel, fmt.Sprintf(`{"channel_id":%q,"members_joined":{"user_ids":["ann"]}}`, channel), time.Now())
 	}

@@ -13,7 +13,7 @@ import (
 // roles are the kinds of processes that export metrics.
 var roles = []string{"node", "cache", "sql", "gateway", "bridge", "compare"}
 
-// Page is docs/metrics.md: all metrics that processes export, by role and name.
+// Page returns docs/metrics.md: all metrics that processes export, by role and name.
 func Page(exported map[string]map[string]*dto.MetricFamily) string {
 	where, families := map[string][]string{}, map[string]*dto.MetricFamily{}
 	for _, role := range roles {
@@ -63,7 +63,7 @@ var kafkaName = regexp.MustCompile(`^tidemark_(processor|cache|ingest|sql)_kafka
 
 func isKafka(name string) bool { return kafkaName.MatchString(name) }
 
-// unit is what a value counts, as its name says.
+// unit returns the unit of a metric, which its name contains.
 func unit(f *dto.MetricFamily) string {
 	name := f.GetName()
 	switch {
@@ -89,7 +89,7 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// cell is a text for a table.
+// cell returns a text as a cell of a table.
 func cell(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(flagName.ReplaceAllString(s, "`$0`"), "|", `\|`), "\n", " ")
 }

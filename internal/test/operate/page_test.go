@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write docs/metrics.md anew")
 
 const page = "../../../docs/metrics.md"
 
-// What the page says is what processes of every role export, metric by metric.
+// docs/metrics.md lists the metrics that processes of every role export, and no others.
 func TestThePageHasEveryMetric(t *testing.T) {
 	all := export(t)
 	known := map[string]bool{}
@@ -30,7 +30,7 @@ func TestThePageHasEveryMetric(t *testing.T) {
 			}
 			if m := kafkaName.FindStringSubmatch(name); m != nil {
 				if !slices.ContainsFunc(kafkaMeaning, func(k struct{ end, kind, labels, meaning string }) bool { return k.end == m[2] }) {
-					t.Errorf("advice.go says nothing of %s", name)
+					t.Errorf("advice.go does not have %s", name)
 				}
 			} else if advice[name] == "" {
 				t.Errorf("advice.go does not say what to do about %s", name)
@@ -39,12 +39,12 @@ func TestThePageHasEveryMetric(t *testing.T) {
 	}
 	for name := range advice {
 		if !known[name] {
-			t.Errorf("advice.go knows %s, which no process exports", name)
+			t.Errorf("advice.go has %s, which no process exports", name)
 		}
 	}
 	for _, k := range kafkaMeaning {
 		if name := "tidemark_processor_kafka_" + k.end; !known[name] && !seldom[k.end] {
-			t.Errorf("advice.go knows %s, which no process exports", name)
+			t.Errorf("advice.go has %s, which no process exports", name)
 		}
 	}
 	want := Page(all)
@@ -63,7 +63,7 @@ func TestThePageHasEveryMetric(t *testing.T) {
 	}
 }
 
-// difference are the lines that only one of two pages has.
+// difference returns the lines that only one of two pages has.
 func difference(have, want string) (lines []string) {
 	had, wanted := strings.Split(have, "\n"), strings.Split(want, "\n")
 	for _, l := range had {
@@ -79,8 +79,8 @@ func difference(have, want string) (lines []string) {
 	return lines
 }
 
-// Names, types and texts are as Prometheus' own linter wants them. The client library of Kafka
-// names two gauges like counters, which the page says.
+// Prometheus' own linter accepts the names, types and texts of all metrics. The exception are two
+// gauges that the Kafka client library names like counters, as the page says.
 func TestMetricsAreNamedAsTheyShould(t *testing.T) {
 	excused := 0
 	for role, families := range export(t) {

@@ -40,7 +40,7 @@ var (
 	partOfOne  = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// named are the metrics that an expression names.
+// named returns the metrics that an expression names.
 func named(expr string) []string {
 	names := metricName.FindAllString(expr, -1)
 	slices.Sort(names)

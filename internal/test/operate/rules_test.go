@@ -32,8 +32,8 @@ func alerts(t *testing.T) []Rule {
 	return all
 }
 
-// missing are the metrics that an expression names and that no process exports. Of a histogram it
-// names the parts.
+// missing returns the metrics that an expression names and that no process exports. An expression
+// names the parts of a histogram.
 func missing(expr string, exported map[string]map[string]*dto.MetricFamily) (names []string) {
 	for _, name := range named(expr) {
 		found := false
@@ -99,7 +99,7 @@ func TestPromtoolAcceptsTheRules(t *testing.T) {
 	promtool(t, filepath.Dir(rulesTest), "test", "rules", filepath.Base(rulesTest))
 }
 
-// Each alert has a test in which it fires and one in which it does not.
+// Each alert has a test in which it fires and a test in which it does not.
 func TestEveryAlertIsTested(t *testing.T) {
 	b, err := os.ReadFile(rulesTest)
 	if err != nil {

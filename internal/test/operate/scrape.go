@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/common/model"
 )
 
-// Scrape reads the metrics of a node as Prometheus does, by name.
+// Scrape reads the metrics of a node as Prometheus does, and returns them by name.
 func Scrape(ctx context.Context, url string) (map[string]*dto.MetricFamily, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", nil)
 	if err != nil {
@@ -36,7 +36,7 @@ func Scrape(ctx context.Context, url string) (map[string]*dto.MetricFamily, erro
 	return parser.TextToMetricFamilies(strings.NewReader(string(body)))
 }
 
-// labels are the names of the labels of a family.
+// labels returns the names of a family's labels.
 func labels(f *dto.MetricFamily) []string {
 	names := map[string]bool{}
 	for _, m := range f.Metric {
@@ -47,8 +47,8 @@ func labels(f *dto.MetricFamily) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// samples are the series of a family as Prometheus stores them: value by name and labels, such as
-// name{a="1",b="2"}. Of a histogram they are its count and its sum.
+// samples returns the series of a family as Prometheus stores them: value by name and labels, such
+// as name{a="1",b="2"}. A histogram has two series here, its count and its sum.
 func samples(f *dto.MetricFamily) map[string]float64 {
 	all := map[string]float64{}
 	for _, m := range f.Metric {

@@ -22,7 +22,7 @@ func decode(t *testing.T, raw []byte) (records []*kgo.Record, next int64) {
 	return got.Records, next
 }
 
-// The client reads what Random made: keys, values, headers, times and offsets, in every codec.
+// The client reads back what Random made: keys, values, headers, times and offsets, in every codec.
 func TestRandomIsReadBack(t *testing.T) {
 	for _, codec := range []kgo.CompressionCodec{
 		kgo.NoCompression(), kgo.GzipCompression(), kgo.SnappyCompression(), kgo.Lz4Compression(), kgo.ZstdCompression(),

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// entry is a file of an archive.
+// entry is a file in an archive.
 type entry struct {
 	name, from string
 	mode       int64
 }
 
-// archive packs files into a folder of a .tar.gz. Nothing of the machine is in it: no owner, no
-// time but at.
+// archive packs files into a folder of a .tar.gz. It writes nothing that depends on the machine: no
+// owner, and no time except at.
 func archive(path, folder string, entries []entry, at time.Time) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func add(t *tar.Writer, folder string, e entry, at time.Time) error {
 	return err
 }
 
-// checksums writes SHA256SUMS of files in a folder, as `sha256sum --check` reads it.
+// checksums writes SHA256SUMS of files in a folder, in the form that `sha256sum --check` reads.
 func checksums(folder string, files []string) error {
 	slices.Sort(files)
 	var text strings.Builder

@@ -13,8 +13,9 @@ import (
 // platform is an operating system and a processor, as Go names them.
 type platform struct{ os, arch string }
 
-// build builds the command of the tree at dir: without cgo, so that it is static and depends on no
-// C compiler, without paths of this machine, and without symbols. stamp writes the commit into it.
+// build builds the command of the tree at dir. It uses no cgo, so that the binary is static and
+// depends on no C compiler, and leaves out paths of this machine and symbols. stamp writes the
+// commit into it.
 func build(ctx context.Context, dir, binary string, p platform, version string, stamp bool) error {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
@@ -23,14 +24,14 @@ func build(ctx context.Context, dir, binary string, p platform, version string, 
 	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs="+strconv.FormatBool(stamp),
 		"-ldflags", "-s -w -buildid= -X main.version="+version, "-o", binary, "./cmd/tidemark")
 	c.Dir = dir
-	// Levels of processors are those of every machine of the platform, whatever this environment says.
+	// These levels of processors are the lowest of each platform, whatever this environment sets.
 	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=-mod=readonly", "GOEXPERIMENT=")
 	c.Stderr = os.Stderr
 	return c.Run()
 }
 
 // stamped returns nil if a binary names its commit. In a linked working tree Go leaves the commit
-// out without an error, and the same commit would give other bytes than in a clone.
+// out without an error, and the same commit would then give other bytes than in a clone.
 func stamped(binary, commit string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

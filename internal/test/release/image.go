@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// imager makes container images with tools/image, which it is the command of.
+// imager makes container images with the command of tools/image.
 type imager struct {
 	command []string
 	root    string // of the tree
 }
 
-// make writes an image of binaries to a folder, by their platforms: an OCI layout in a tar file, and
-// the image's digest. It returns the names of both files. Like an archive they have nothing of the
-// machine, and no time but at.
+// make writes an image of binaries to a folder, by platform: an OCI layout in a tar file, and the
+// image's digest. It returns the names of both files. Like an archive they contain nothing that
+// depends on the machine, and no time except at.
 func (i imager) make(ctx context.Context, out, name string, platforms []platform, binaries map[platform]string, version, commit string, at time.Time) ([]string, error) {
 	license, err := filepath.Abs(filepath.Join(i.root, "LICENSE"))
 	if err != nil {

@@ -24,9 +24,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The image of a release is an OCI layout whose every file has the name that its content has as a
-// checksum. Its settings are those of deploy/Dockerfile. Its entrypoint runs with nothing but the
-// files of the image, as its user. Two images of the same files are equal.
+// The image of a release is an OCI layout in which the name of each blob is its checksum. Its
+// settings are those of deploy/Dockerfile. Its entrypoint runs with nothing but the files of the
+// image, as the image's user. Two images of the same files are equal.
 func TestImage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command and tools/image")
@@ -103,7 +103,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// content judges the files that an image has beside the command.
+// content checks the files that an image has beside the command.
 func content(t *testing.T, files map[string]packed) {
 	t.Helper()
 	for name, want := range map[string]string{
@@ -171,9 +171,9 @@ func rootOf(t *testing.T, files map[string]packed) string {
 	return dir
 }
 
-// inside runs the entrypoint of an image with nothing but the image's files, as its user, and
-// returns its output and exit code. Only root can do so; for others it runs the command of the image
-// outside.
+// inside runs the entrypoint of an image with nothing but the image's files, as the image's user,
+// and returns its output and exit code. Only root can do so; for other users it runs the image's
+// command outside of the image.
 func inside(ctx context.Context, t *testing.T, c config, dir string, args ...string) (string, int) {
 	t.Helper()
 	var found string
@@ -201,11 +201,12 @@ func inside(ctx context.Context, t *testing.T, c config, dir string, args ...str
 	return string(out), x.ProcessState.ExitCode()
 }
 
-// refusedFlags are the sentences about a command line that the command does not take.
+// refusedFlags matches the errors of a command line that the command refuses.
 var refusedFlags = regexp.MustCompile(`unknown flag|unexpected argument|missing flags|must be one of|expected .* value|there is no flag`)
 
-// manifestsRun starts each container of deploy/kubernetes, which is what the chart makes, with the
-// command of the image. It finds neither brokers nor files, but takes the command line.
+// manifestsRun runs the command of each container in deploy/kubernetes, which the chart generates,
+// with the command of the image. The command finds neither brokers nor files, but accepts the
+// command line.
 func manifestsRun(ctx context.Context, t *testing.T, c config, dir string) {
 	t.Helper()
 	lists, err := filepath.Glob(filepath.Join(root, "deploy", "kubernetes", "*.yaml"))
@@ -249,7 +250,7 @@ func manifestsRun(ctx context.Context, t *testing.T, c config, dir string) {
 	}
 }
 
-// manifest is as much of an OCI manifest or index as the test needs.
+// manifest has the part of an OCI manifest or index that the test reads.
 type manifest struct {
 	Manifests, Layers []descriptor
 	Config            descriptor
@@ -262,7 +263,7 @@ type descriptor struct {
 	Platform    struct{ OS, Architecture string }
 }
 
-// config is as much of an OCI configuration as the test needs.
+// config has the part of an OCI configuration that the test reads.
 type config struct {
 	OS, Architecture string
 	Created          time.Time
@@ -274,12 +275,12 @@ type config struct {
 	}
 }
 
-// layout is the files of an OCI layout.
+// layout has the files of an OCI layout by name.
 type layout map[string][]byte
 
 func blob(digest string) string { return "blobs/" + strings.ReplaceAll(digest, ":", "/") }
 
-// layoutOf unpacks a layout, and checks that each blob is what its name says.
+// layoutOf unpacks a layout, and checks that the name of each blob is its checksum.
 func layoutOf(t *testing.T, b []byte) layout {
 	t.Helper()
 	l := layout{}

@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// overlay runs a script in a copy of this system's files, which ends with it. Mounts are of its own
-// namespace, so nothing of this system changes.
+// overlay runs a script in a copy of this system's files, which disappears with the script. The
+// mounts are in a namespace of their own, so nothing of this system changes.
 const overlay = `set -eu
 mount --make-rprivate /
 mount -t tmpfs none "$SCRATCH"
@@ -31,9 +31,9 @@ echo MOUNTED
 exec chroot "$SCRATCH/root" sh -eu /run/script
 `
 
-// life is what happens to an installed package, whatever its format: it is looked at, used, changed
-// as an operator does, installed again, and removed. Each check that fails ends the script with a
-// line that begins with FAILED.
+// life is the life of an installed package of either format: the script inspects it, uses it,
+// changes it as an operator does, installs it again, and removes it. Each check that fails ends the
+// script with a line that begins with FAILED.
 const life = `
 failed() { echo "FAILED: $*"; exit 1; }
 same() { [ "$1" = "$2" ] || failed "$3: $1, want $2"; }
@@ -63,8 +63,8 @@ grep -rq 8090 /etc/tidemark || failed "a removal loses the settings"
 getent passwd tidemark >/dev/null || failed "a removal loses the user, who owns the stores"
 `
 
-// Debian's package is installed, installed again over changed settings, removed and purged with
-// dpkg, in a copy of this system.
+// dpkg installs Debian's package, installs it again over changed settings, removes and purges it,
+// in a copy of this system.
 func TestDebIsInstalled(t *testing.T) {
 	out := installed(t, "deb", `
 install_it() { dpkg -i /run/package; }
@@ -85,9 +85,9 @@ echo DONE`)
 	}
 }
 
-// Red Hat's package is installed, installed again and removed with rpm, in a copy of this system
-// and with a database of its own. rpm checks its digests and, once installed, all its files. Debian
-// has none of its dependencies as an rpm.
+// rpm installs Red Hat's package, installs it again and removes it, in a copy of this system and
+// with a database of its own. It checks the package's digests and, once installed, all its files.
+// It does not check dependencies, because Debian has none of them as an rpm.
 func TestRPMIsInstalled(t *testing.T) {
 	testkit.Program(t, "rpm")
 	out := installed(t, "rpm", `
@@ -117,8 +117,8 @@ verify_it() { rpm -V --nodeps --nogroup tidemark || failed "files differ from th
 	}
 }
 
-// installed makes a package of the command of this machine's platform, and runs a script in a copy
-// of this system that has it as /run/package.
+// installed makes a package of the command for this machine's platform, and runs a script in a copy
+// of this system in which /run/package is the package.
 func installed(t *testing.T, format, script string) string {
 	t.Helper()
 	if testing.Short() {

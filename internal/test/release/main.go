@@ -1,7 +1,7 @@
 // Command release builds the archives of a release: for each platform a static binary, packed with
-// the licence and the changelog, its bill of materials, for Linux packages, the container image, and
-// the checksums of all files. `make release` calls it. The same commit and the same Go give the same
-// bytes, wherever and whenever they are built.
+// the licence and the changelog, its bill of materials, for Linux the packages, the container
+// image, and the checksums of all files. `make release` calls it. The same commit and the same Go
+// give the same bytes, wherever and whenever they are built.
 //
 //	main.go     the flags, and the steps
 //	build.go    builds a binary
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// platforms are those of a release.
+// platforms are the platforms of a release.
 var platforms = []platform{{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}}
 
 func main() {
@@ -102,8 +102,8 @@ func release(ctx context.Context, version, out string, sbom []string, packages p
 	return checksums(out, files)
 }
 
-// head returns the commit and its time, which the files of the archives get: the time of the build
-// would make each build another one.
+// head returns the commit and its time. The files of the archives get that time, because with the
+// time of the build no two builds would be equal.
 func head(ctx context.Context) (commit string, at time.Time, err error) {
 	text, err := exec.CommandContext(ctx, "git", "log", "-1", "--format=%H %ct").Output()
 	if err != nil {

@@ -14,17 +14,17 @@ import (
 	"time"
 )
 
-// formats are those of packages, by the endings of their names.
+// formats are the formats of packages, which are also the suffixes of their names.
 var formats = []string{"deb", "rpm"}
 
-// packager makes packages with nfpm, which it is the command of.
+// packager makes packages with the command nfpm.
 type packager struct {
 	command []string
 	root    string // of the tree
 }
 
 // pack writes the packages of a binary to a folder, and returns their names. Like an archive they
-// have nothing of the machine, and no time but at.
+// contain nothing that depends on the machine, and no time except at.
 func (p packager) pack(ctx context.Context, out, name, binary string, on platform, version string, at time.Time) ([]string, error) {
 	stage, err := os.MkdirTemp("", "tidemark-package-*")
 	if err != nil {
@@ -60,7 +60,7 @@ func (p packager) pack(ctx context.Context, out, name, binary string, on platfor
 
 func (p packager) path(name string) string { return filepath.Join(p.root, filepath.FromSlash(name)) }
 
-// staged copies a file, which gets a time.
+// staged copies a file and sets its time.
 func staged(to, from string, at time.Time) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -75,11 +75,12 @@ func staged(to, from string, at time.Time) (err error) {
 	return errors.Join(err, f.Close(), os.Chtimes(to, at, at))
 }
 
-// described is the version of a commit that has no tag of its own: those since a tag, and its hash.
+// described matches the version of a commit without a tag of its own: the number of commits since a
+// tag, and the hash.
 var described = regexp.MustCompile(`-(\d+)-g([0-9a-f]+)`)
 
-// packageVersion is a version in the order of packages: 1.4.0~rc.1 is before 1.4.0, and 1.4.0+5.gabc
-// after it. A hash alone is before all versions.
+// packageVersion returns a version that package managers sort correctly: 1.4.0~rc.1 is before
+// 1.4.0, and 1.4.0+5.gabc after it. A hash alone is before all versions.
 func packageVersion(version string) string {
 	v := described.ReplaceAllString(strings.TrimPrefix(version, "v"), "+$1.g$2")
 	if v == "" || v[0] < '0' || v[0] > '9' || !strings.Contains(v, ".") {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Packages have the command, its service and its settings, at their places and of root; and two of
-// the same files are equal, whenever they are made.
+// Packages have the command, its service and its settings, at their places and owned by root. Two
+// packages of the same files are equal, whenever they are made.
 func TestPackages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds nfpm")
@@ -85,7 +85,7 @@ type packed struct {
 	owner, text string
 }
 
-// unpacked are the files of a .tar.gz.
+// unpacked returns the files of a .tar.gz.
 func unpacked(t *testing.T, b []byte) map[string]packed {
 	t.Helper()
 	z, err := gzip.NewReader(bytes.NewReader(b))

@@ -18,7 +18,7 @@ import (
 const root = "../../.."
 
 // The same source in two folders becomes the same binary, which is static and has no symbols. The
-// archives of both are the same, too, whenever they are made.
+// archives of both are equal too, whenever they are made.
 func TestTwoBuildsAreEqual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command twice")
@@ -74,7 +74,7 @@ func mustAbs(t *testing.T, path string) string {
 	return path
 }
 
-// copied is a copy of the tree in another folder, without what is hidden or was built.
+// copied returns a copy of the tree in another folder, without hidden and built files.
 func copied(t *testing.T) string {
 	t.Helper()
 	to := t.TempDir()
@@ -97,7 +97,7 @@ func copied(t *testing.T) string {
 		}
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // of a test that runs beside this one
+			return nil // a file of a test that runs at the same time
 		}
 		if err != nil {
 			return err
@@ -110,7 +110,8 @@ func copied(t *testing.T) string {
 	return to
 }
 
-// The benches measure what is shipped: `make bench` and `make bench-compare` build as build does.
+// The benches measure the binary that is released: `make bench` and `make bench-compare` build as
+// build does.
 func TestBenchesMeasureTheBuildOfARelease(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	if err != nil {
@@ -133,7 +134,7 @@ func TestBenchesMeasureTheBuildOfARelease(t *testing.T) {
 	}
 }
 
-// static fails the test if a binary asks for a dynamic linker, or has symbols.
+// static fails the test if a binary needs a dynamic linker, or has symbols.
 func static(t *testing.T, binary string) {
 	t.Helper()
 	f, err := elf.Open(binary)
@@ -151,7 +152,7 @@ func static(t *testing.T, binary string) {
 	}
 }
 
-// The checksums are in the form that sha256sum checks, in the order of the names.
+// checksums writes the form that sha256sum checks, in the order of the names.
 func TestChecksums(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b", "a"} {

@@ -1,5 +1,5 @@
-// Package remote lets a gateway under test read from a node in another process, or over a line that
-// a test holds.
+// Package remote lets a gateway under test read from a node in another process, or over a
+// connection that the test can cut.
 //
 //	queries.go  the query service at a URL
 package remote
@@ -13,8 +13,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// Queries returns the query service that a gateway asks in place of the node that it runs in
-// (gateway.Queries). It is called for each question: a node that starts anew has another address.
+// Queries returns the query service that a gateway calls instead of the node that it runs in
+// (gateway.Queries). The gateway calls it for each query, because a restarted node has another
+// address.
 type Queries func() queryv1connect.QueryServiceClient
 
 // At returns the query service at a URL.
@@ -23,7 +24,7 @@ func At(client connect.HTTPClient, url string) Queries {
 	return func() queryv1connect.QueryServiceClient { return service }
 }
 
-// GetUnread returns what one user sees of one channel.
+// GetUnread returns a user's view of a channel.
 func (q Queries) GetUnread(ctx context.Context, m *queryv1.GetUnreadRequest) (*queryv1.ChannelUnread, error) {
 	return answerOf(q().GetUnread(ctx, connect.NewRequest(m)))
 }

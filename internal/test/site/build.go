@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
 
-// build writes the site into a folder, which it replaces. root is that of the repository. A link
-// that leads nowhere and a page without a place in the order are errors.
+// build writes the site into a folder, which it replaces. root is the folder of the repository. It
+// fails for a link that leads nowhere and for a page without a place in the order.
 func build(ctx context.Context, root, to string) error {
 	python, err := servers.SitePython(ctx)
 	if err != nil {

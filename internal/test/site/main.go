@@ -15,7 +15,7 @@ func main() {
 	defer stop()
 	if err := build(ctx, ".", *out); err != nil {
 		fmt.Fprintln(os.Stderr, "site:", err)
-		os.Exit(1) //nolint:gocritic // there is nothing left to stop
+		os.Exit(1) //nolint:gocritic // no deferred call has to run
 	}
 	fmt.Printf("written: %s; with its search: python3 -m http.server -d %s 8000\n", *out, *out)
 }

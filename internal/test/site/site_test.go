@@ -14,11 +14,11 @@ import (
 
 const root = "../../.."
 
-// source are files of a site that a browser loads by itself.
+// source matches the files of a site that a browser loads by itself.
 var source = regexp.MustCompile(`<(?:script|img|iframe)[^>]* src="([^"]*)"|<link[^>]* rel="(?:stylesheet|preload|icon)"[^>]* href="([^"]*)"|<link[^>]* href="([^"]*)"[^>]* rel="(?:stylesheet|preload|icon)"`)
 
-// TestSite: all links lead somewhere, each page has its place, can be searched, and loads nothing
-// from elsewhere.
+// TestSite: all links lead somewhere. Each page has its place, the search finds it, and it loads
+// nothing from elsewhere.
 func TestSite(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()

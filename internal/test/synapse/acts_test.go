@@ -4,7 +4,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/matrix"
 )
 
-// do does something by the client API, and notes it.
+// do performs an action through the client API, and records it.
 func (w *world) do(a act) (id string) {
 	w.t.Helper()
 	u, ctx := w.users[a.user], w.t.Context()
@@ -59,5 +59,5 @@ func (w *world) do(a act) (id string) {
 	return a.id
 }
 
-// emoji is a new text of a reaction: a user cannot react twice in the same way.
+// emoji returns a new text for a reaction, because a user cannot react twice in the same way.
 func (w *world) emoji() string { return string(rune(0x1f300 + len(w.acts)%0x200)) }

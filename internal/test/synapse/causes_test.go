@@ -7,17 +7,18 @@ import (
 	"github.com/tidemark/tidemark/importer/compare"
 )
 
-// staleWords begin the reason of a number that differs from what its own rows give.
+// staleWords begin the reason for a number that differs from what Synapse's own rows give.
 const staleWords = "stale: their own rows have"
 
-// cause is a reason of tidemark compare, and whether what was done in the room of a line allows it.
+// cause is a reason that tidemark compare may give, and whether the actions in the room of a line
+// allow it.
 type cause struct {
 	bucket compare.Bucket
-	words  string // behind the number of messages
+	words  string // after the number of messages
 	is     func(w *world, t *truth, l *compare.Line) bool
 }
 
-// causes are all reasons that a difference of Synapse may have.
+// causes lists all reasons that a difference from Synapse may have.
 var causes = []cause{
 	{compare.ByPolicy, "notices", func(w *world, _ *truth, l *compare.Line) bool {
 		return w.did(l, func(a *act) bool { return a.kind == posts && a.silent && a.user != l.User })
@@ -58,8 +59,8 @@ var causes = []cause{
 	{compare.TheirsWrong, "mentions in", staleness},
 }
 
-// staleness: a number starts from zero when a user without a receipt of the room changes their name,
-// and an edit that mentions them counts as a new message.
+// staleness: a number starts from zero when a user without a receipt in the room changes their
+// name, and an edit that mentions them counts as a new message.
 func staleness(w *world, t *truth, l *compare.Line) bool {
 	return w.did(l, func(a *act) bool {
 		return (a.kind == renames || a.kind == joins) && a.user == l.User && l.Theirs.Unread < l.Ours.Unread && !t.receipts[place{l.User, a.room, ""}] ||
@@ -68,7 +69,7 @@ func staleness(w *world, t *truth, l *compare.Line) bool {
 }
 
 // mutedOthers reports whether somebody else posted in the room of a line while its user had muted
-// it, although they no longer do.
+// it, and the user has unmuted it since.
 func (w *world) mutedOthers(l *compare.Line) bool {
 	rules, posted := map[string]bool{}, false
 	for _, a := range w.acts {
@@ -83,12 +84,12 @@ func (w *world) mutedOthers(l *compare.Line) bool {
 	return posted && !rules["room"] && !rules["override"]
 }
 
-// did reports whether something was done in the room of a line.
+// did reports whether the room of a line had an action.
 func (w *world) did(l *compare.Line, what func(*act) bool) bool {
 	return slices.ContainsFunc(w.acts, func(a act) bool { return a.room.id == l.Channel && what(&a) })
 }
 
-// unjustified returns the parts of a line's reason that what was done does not allow.
+// unjustified returns the parts of a line's reason that the actions do not allow.
 func (w *world) unjustified(t *truth, l *compare.Line) (parts []string) {
 	var known []cause
 	rest := l.Reason

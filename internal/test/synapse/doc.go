@@ -1,5 +1,6 @@
-// Package synapse plays what users do on a real Synapse, which is imported half way and followed for
-// the rest, and judges the result. It has tests only.
+// Package synapse plays users' actions on a real Synapse. `tidemark import` imports it half way,
+// `tidemark bridge` follows the rest, and the tests compare the result with the actions. It has
+// tests only.
 //
 //	synapse_test.go  the test: play, import, follow, kill, compare
 //	world_test.go    users, rooms, and what was done there

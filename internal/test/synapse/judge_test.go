@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/matrix"
 )
 
-// judgeTopics compares the numbers that follow from what was written with those that follow from
-// what was done.
+// judgeTopics compares the numbers that follow from the topics with those that follow from the
+// actions.
 func (b *bed) judgeTopics(w *world, t *truth) {
 	b.t.Helper()
 	got, posted := folded.Topics(b.t, b.kafka.Brokers, prefix)
@@ -36,7 +36,7 @@ func (b *bed) compared(url string) (lines []compare.Line) {
 	return lines
 }
 
-// ours returns the numbers of what was done.
+// ours returns the numbers that follow from the actions.
 func (t *truth) ours(l *compare.Line) (unread, mentions int64) {
 	if l.Thread == "" {
 		v, _ := t.View(l.User, l.Channel)
@@ -46,8 +46,8 @@ func (t *truth) ours(l *compare.Line) (unread, mentions int64) {
 	return int64(v.Unread), int64(v.Mentions)
 }
 
-// judgeLines compares each line of tidemark compare with what was done, and with what Synapse told
-// its users.
+// judgeLines compares each line of tidemark compare with the actions, and with the numbers that
+// Synapse told its users.
 func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[string]map[matrix.Place]matrix.Counts) {
 	b.t.Helper()
 	buckets, moved := map[compare.Bucket]int{}, map[[2]string]int64{}
@@ -63,8 +63,8 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 		switch parts := w.unjustified(t, l); {
 		case len(parts) == 0:
 		case len(parts) == 1 && parts[0] == staleWords:
-			// Synapse's own rows have the number of what was done, so it is stale. Why Synapse did not
-			// bring it up to date may be a cause that is not known here.
+			// Synapse's own rows have the number of the actions, so the number that Synapse stores
+			// is stale. causes may not have the reason why Synapse did not update it.
 			b.t.Logf("%s, and no cause is known why Synapse left it so", l)
 		default:
 			b.t.Errorf("%s, and what was done has no cause for it: %q", l, parts)
@@ -86,10 +86,11 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 	b.t.Log(buckets)
 }
 
-// judgeTold compares their number of a line with what /sync told. If a room and a thread of it were
-// both summed up, Synapse adds what came in the room since then to the number of a thread (its
-// _get_unread_counts_by_pos_txn adds to the last summary that it read). So of a user in a room, moved
-// has how much the places have more than /sync: the sum must be nothing.
+// judgeTold compares Synapse's number in a line with /sync. If Synapse has summed up both a room
+// and a thread of it, it adds what came in the room since then to the number of a thread, because
+// its _get_unread_counts_by_pos_txn adds to the last summary that it read. So moved has, for each
+// user and room, by how much /sync exceeds the tables: over the room and its threads that sum must
+// be 0.
 func (b *bed) judgeTold(l *compare.Line, told map[matrix.Place]matrix.Counts, moved map[[2]string]int64) {
 	b.t.Helper()
 	at := matrix.Place{Room: l.Channel, Thread: l.Thread}

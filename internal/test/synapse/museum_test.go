@@ -13,23 +13,23 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script"
 )
 
-// story is a story of package museum that a user of Matrix can play.
+// story is a story of package museum that users of Matrix can play.
 type story struct {
 	name    string
 	records []script.Record
-	left    int // that are not played yet
+	left    int // records that are not played yet
 	room    *room
 	users   map[string]string
 	ids     map[string]string
 }
 
-// longest is how many records a story has at most.
+// longest is the largest number of records in a story.
 const longest = 40
 
-// block is a story in a file: what happens, a line of dashes, and answers.
+// block matches a story in a file: its events, a line of dashes, and answers.
 var block = regexp.MustCompile(`(?s)(?:^|\n)story\n(.*?)\n----\n`)
 
-// museum returns the stories that can be played.
+// museum returns the stories that users of Matrix can play.
 func museum(t *testing.T) (stories []*story) {
 	t.Helper()
 	files, err := filepath.Glob("../museum/testdata/*/*.txt")
@@ -53,7 +53,7 @@ func museum(t *testing.T) (stories []*story) {
 	return stories
 }
 
-// playable reports whether Matrix has all that happens in a story of one room.
+// playable reports whether Matrix has every event of a story, and the story has one room.
 func playable(records []script.Record) bool {
 	threads, authors := map[string]string{}, map[string]string{}
 	if len(records) == 0 || records[0].Message == nil || records[0].Message.Kind != events.KindMembersJoined {
@@ -166,7 +166,7 @@ func (w *world) play(s *story, rec *script.Record) {
 	}
 }
 
-// named returns the user who plays a person of a story.
+// named returns the user who plays a person in a story.
 func (w *world) named(s *story, name string) string {
 	if s.users[name] == "" {
 		s.users[name] = w.names[len(s.users)%len(w.names)]
@@ -174,7 +174,7 @@ func (w *world) named(s *story, name string) string {
 	return s.users[name]
 }
 
-// Enough stories of package museum can be played.
+// Users of Matrix can play enough stories of package museum.
 func TestStoriesCanBePlayed(t *testing.T) {
 	stories := museum(t)
 	records := 0

@@ -6,7 +6,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/matrix"
 )
 
-// step does something random in one of the rooms.
+// step performs a random action in one of the rooms.
 func (w *world) step(rooms []*room, users []string) {
 	w.t.Helper()
 	r, user := pick(w.r, rooms), pick(w.r, users)
@@ -49,13 +49,14 @@ func (w *world) step(rooms []*room, users []string) {
 	case what == 21:
 		w.do(act{kind: marks, room: r, user: user, enabled: w.r.IntN(3) > 0})
 	default:
-		if m := w.messages[pick(w.r, text)]; r.in[m.author] { // a thread goes on
+		if m := w.messages[pick(w.r, text)]; r.in[m.author] { // continues a thread
 			w.read(r, m.author)
 		}
 	}
 }
 
-// said returns the events of a kind in a room whose authors are still there to redact them.
+// said returns the events of a kind in a room whose authors are still members, so that they can
+// redact them.
 func (w *world) said(r *room, k kind) (ids []string) {
 	for _, id := range r.events {
 		if m := w.messages[id]; m.kind == k && !m.gone && r.in[m.author] {
@@ -65,14 +66,14 @@ func (w *world) said(r *room, k kind) (ids []string) {
 	return ids
 }
 
-// post sends a message; every third one replies in a thread.
+// post sends a message. Every third one is a reply in a thread.
 func (w *world) post(r *room, user string) {
 	w.t.Helper()
 	a := act{kind: posts, room: r, user: user, silent: w.r.IntN(8) == 0, all: w.r.IntN(16) == 0}
 	if text := w.said(r, posts); len(text) > 0 && w.r.IntN(3) == 0 {
 		a.thread = pick(w.r, text)
 		if root := w.messages[a.thread].thread; root != "" {
-			a.thread = root // a thread that goes on
+			a.thread = root // continues a thread
 		}
 		if w.messages[a.thread].gone {
 			a.thread = ""
@@ -82,7 +83,7 @@ func (w *world) post(r *room, user string) {
 	w.do(a)
 }
 
-// mentioned returns somebody whom a message of a user mentions, or nobody.
+// mentioned returns a user whom a message mentions, or nobody.
 func (w *world) mentioned(r *room, user string) []string {
 	if u := pick(w.r, w.names); u != user && r.in[u] && w.r.IntN(3) == 0 {
 		return []string{u}
@@ -96,8 +97,8 @@ func (w *world) edit(r *room, id string) {
 	w.do(act{kind: edits, room: r, user: author, of: id, mentions: w.mentioned(r, author)})
 }
 
-// read sends a receipt for one of the newest events, as clients do: without a thread, of the room
-// without its threads, or of a thread.
+// read sends a receipt for one of the newest events in one of the forms that clients send: without
+// a thread, for the room without its threads, or for a thread.
 func (w *world) read(r *room, user string) {
 	w.t.Helper()
 	at := max(0, len(r.events)-1-w.r.IntN(10)*w.r.IntN(2))

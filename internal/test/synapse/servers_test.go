@@ -104,7 +104,7 @@ func (c *child) running() {
 	}
 }
 
-// bed is a Synapse with its database, and a Kafka, which all can be killed.
+// bed is a Synapse with its database, and a Kafka. The tests can kill all of them.
 type bed struct {
 	t       *testing.T
 	kafka   *testkit.KafkaCluster
@@ -121,25 +121,26 @@ func newBed(t *testing.T) *bed {
 	return b
 }
 
-// args is a command line of a verb.
+// args returns the command line of a verb.
 func (b *bed) args(verb string, more ...string) []string {
 	return append([]string{verb, "synapse", "--source", b.pg.DSN, "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix}, more...)
 }
 
-// run runs the command and returns its output. It fails the test if the exit code is another one.
+// run runs the command and returns its output. It fails the test if the exit code differs from
+// code.
 func (b *bed) run(code int, args ...string) string {
 	b.t.Helper()
 	cmd := command(b.t, args...)
 	var out, errout bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errout
-	_ = cmd.Run() // the code says it
+	_ = cmd.Run() // the exit code has the result
 	if got := cmd.ProcessState.ExitCode(); got != code && code >= 0 {
 		b.t.Fatalf("%s: exit code %d\n%s%s", cmd, got, &out, &errout)
 	}
 	return out.String() + errout.String()
 }
 
-// kills kills one server after the other, and starts it again.
+// kills returns, by name, functions that each kill a server and start it again.
 func (b *bed) kills() map[string]func() {
 	return map[string]func(){
 		"Synapse":      func() { b.synapse.Kill(); b.synapse.Start() },
@@ -148,7 +149,7 @@ func (b *bed) kills() map[string]func() {
 	}
 }
 
-// node starts a node over the topics, and returns its address when it is ready.
+// node starts a node on the topics, and returns its address once it is ready.
 func (b *bed) node() (url string) {
 	b.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -156,7 +157,7 @@ func (b *bed) node() (url string) {
 		b.t.Fatal(err)
 	}
 	addr := l.Addr().String()
-	_ = l.Close() // the node takes it
+	_ = l.Close() // the node listens there next
 	begin(b.t, "run", "--roles", "processor,query", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--data-dir", b.t.TempDir(),
 		"--listen", addr, "--advertise", "http://"+addr, "--memory", "256MiB")
 	return "http://" + addr

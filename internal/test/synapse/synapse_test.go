@@ -16,18 +16,18 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// prefix is that of the topics of the import.
+// prefix is the prefix of the topics of the import.
 const prefix = "v2."
 
-// seedEnv repeats a run, roundsEnv says how many runs there are, and actsEnv how many random actions
-// each has.
+// seedEnv repeats a run. roundsEnv is the number of runs, and actsEnv the number of random actions
+// in each.
 const (
 	seedEnv   = "TIDEMARK_TEST_SYNAPSE_SEED"
 	roundsEnv = "TIDEMARK_TEST_SYNAPSE_ROUNDS"
 	actsEnv   = "TIDEMARK_TEST_SYNAPSE_ACTS"
 )
 
-// told is how many stories of the museum a run has.
+// told is the number of the museum's stories in a run.
 const told = 6
 
 // number returns the value of an environment variable.
@@ -44,9 +44,10 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 	return n
 }
 
-// Users play on a real Synapse. Half of it is imported, and the rest followed, while the bridge,
-// Synapse, its database and the broker are killed in turn. Then every number is the one of what was
-// done, and every difference from what Synapse tells its users has its reason.
+// TestSynapse plays users' actions on a real Synapse. It imports half of them and follows the rest,
+// and kills the bridge, Synapse, its database and the broker in turn. In the end every number must
+// follow from the actions, and every difference from the numbers that Synapse tells its users must
+// have its reason.
 func TestSynapse(t *testing.T) {
 	seed := number(t, seedEnv, rand.Uint64())
 	for round := range number(t, roundsEnv, 1) {
@@ -80,7 +81,7 @@ func playSynapse(t *testing.T, seed uint64) {
 	b.run(0, "topics", "create", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--partitions", "2", "--replication-factor", "1")
 	b.publish()
 	imported := begin(t, b.args("import", "--slot", "chat")...)
-	play(acts / 12) // some of it is in the import, some not
+	play(acts / 12) // some of it precedes the import, some does not
 	if <-imported.ended; imported.failed != nil {
 		t.Fatal(&imported.out)
 	}
@@ -99,7 +100,7 @@ func playSynapse(t *testing.T, seed uint64) {
 		play(acts / 24)
 		t.Logf("after %d actions %s is killed", len(w.acts), name)
 		done, kill := make(chan struct{}), kills[name]
-		go func() { // in the middle of what users do
+		go func() { // amid the users' actions
 			defer close(done)
 			kill()
 		}()
@@ -119,7 +120,7 @@ func playSynapse(t *testing.T, seed uint64) {
 			t.Fatal(err)
 		}
 	}
-	b.synapse.Kill() // nothing changes any more
+	b.synapse.Kill() // so that nothing changes after this
 	truth := w.truth()
 	b.judgeTopics(w, truth)
 	b.judgeLines(w, truth, b.compared(b.node()), told)
@@ -128,7 +129,7 @@ func playSynapse(t *testing.T, seed uint64) {
 	}
 }
 
-// direct makes a direct room with a message that the invited user finds there.
+// direct makes a direct room with a message, which the invited user finds when they join.
 func (w *world) direct(by, invited string) {
 	w.t.Helper()
 	r := w.create(by, invited)
@@ -137,7 +138,7 @@ func (w *world) direct(by, invited string) {
 	w.do(act{kind: posts, room: r, user: by})
 }
 
-// publish makes the publications that an import asks for.
+// publish makes the publications that an import needs.
 func (b *bed) publish() {
 	b.t.Helper()
 	out := b.run(-1, b.args("import", "--slot", "chat")...)
@@ -164,7 +165,7 @@ func (b *bed) await(bridge *child, id string) {
 	b.t.Logf("the bridge had caught up after %v", time.Since(begun))
 }
 
-// member returns somebody who is in a room.
+// member returns a user who is in a room.
 func (w *world) member(r *room) string {
 	for _, u := range w.names {
 		if r.in[u] {

@@ -10,20 +10,20 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// truth builds the model of what was done: the reference that shares nothing with the import and the
-// bridge but the meaning of a Matrix event, as docs/import/synapse.md states it.
+// truth builds the model of the actions. This reference shares nothing with the import and the
+// bridge except the meaning of a Matrix event, as docs/import/synapse.md states it.
 type truth struct {
 	*model.Model
 	at       int64
 	messages int64 // records
 	reads    int64
 	seq      map[*room]uint32
-	seqOf    map[string]uint32 // how many messages there were with an event
+	seqOf    map[string]uint32 // the number of messages when an event was sent
 	posted   map[string]act
 	edits    map[string][]act // of a message, in order
 	gone     map[string]bool
 	receipts map[place]bool
-	rules    map[string]bool // that mute, by user, kind and room
+	rules    map[string]bool // rules that mute, by user, kind and room
 }
 
 // place is a user in a room or a thread of it.
@@ -63,7 +63,7 @@ func (t *truth) add(a act) {
 			IDs: bytesOf(a.mentions...), MentionAll: a.all,
 		}
 		if t.hasReceipt(a) {
-			m.MarksRead = events.No // the receipts of a user say what they read
+			m.MarksRead = events.No // receipts alone read
 		}
 		t.say(a, m)
 	case edits:
@@ -94,7 +94,8 @@ func (t *truth) add(a act) {
 	}
 }
 
-// hasReceipt reports whether the author of a message has a receipt where it was posted, at any time.
+// hasReceipt reports whether the author of a message ever sent a receipt in the scope of the
+// message.
 func (t *truth) hasReceipt(a act) bool {
 	thread := a.thread
 	if thread == "" {
@@ -113,7 +114,8 @@ func (t *truth) edit(id string) string {
 	return ""
 }
 
-// edited restates the mentions of a message: those of its newest edit that still stands, or its own.
+// edited restates the mentions of a message: those of its newest edit that was not redacted, or its
+// own.
 func (t *truth) edited(a act, of string) {
 	now := t.posted[of]
 	for _, e := range t.edits[of] {

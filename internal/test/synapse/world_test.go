@@ -23,19 +23,19 @@ const (
 	redacts
 	reads
 	mutes
-	enables // or disables, a rule that mutes
-	marks   // the room as unread, or not: it is not mapped, so no number changes
+	enables // enables or disables a rule that mutes
+	marks   // marks a room as unread or not: Tidemark does not map it, so no number changes
 )
 
-// act is something that a user did.
+// act is a user's action.
 type act struct {
 	kind kind
 	room *room
 	user string
-	id   string // the event that it made; a read, a mute and a membership have none here
+	id   string // the event that it sent; a read, a mute and a membership have none here
 	of   string // the event that it edits, redacts, reacts to or reads up to
 
-	thread   string // of a post: its root; of a read: a root, matrix.Main, or "" for one without a thread
+	thread   string // of a post: its root; of a read: a root, matrix.Main, or "" for no thread
 	mentions []string
 	all      bool
 	silent   bool   // m.notice
@@ -53,14 +53,14 @@ type room struct {
 	events []string // of the timeline, in order
 }
 
-// message is what the world knows of a message or an edit.
+// message has what the world keeps of a message or an edit.
 type message struct {
 	author, thread, edits string
 	gone                  bool
 	kind                  kind
 }
 
-// world is a Synapse with its users, and all that they did.
+// world is a Synapse with its users, and all their actions.
 type world struct {
 	t      *testing.T
 	r      *rand.Rand
@@ -71,7 +71,7 @@ type world struct {
 	acts   []act
 
 	messages map[string]*message
-	muted    map[string]bool // rules that were made, by user, kind and room
+	muted    map[string]bool // rules that exist, by user, kind and room
 }
 
 func newWorld(t *testing.T, r *rand.Rand, url string) *world {
@@ -81,7 +81,7 @@ func newWorld(t *testing.T, r *rand.Rand, url string) *world {
 	}
 }
 
-// register makes a user.
+// register creates a user.
 func (w *world) register(name string) string {
 	w.t.Helper()
 	u, err := w.server.Register(w.t.Context(), name)
@@ -93,7 +93,7 @@ func (w *world) register(name string) string {
 	return u.ID
 }
 
-// create makes a room. With an invited user it is a direct one.
+// create creates a room. With an invited user it is a direct one.
 func (w *world) create(by string, invited ...string) *room {
 	w.t.Helper()
 	id, err := w.users[by].CreateRoom(w.t.Context(), invited...)
@@ -106,7 +106,7 @@ func (w *world) create(by string, invited ...string) *room {
 	return r
 }
 
-// String lists what was done, for a run that has failed.
+// String lists the actions, for the output of a failed run.
 func (w *world) String() string {
 	names := []string{"joins", "leaves", "renames", "posts", "edits", "reacts", "redacts", "reads", "mutes", "enables", "marks"}
 	var b strings.Builder
@@ -117,7 +117,7 @@ func (w *world) String() string {
 	return b.String()
 }
 
-// roots returns the messages that threads may have as their first one.
+// roots returns the messages that can be roots of threads.
 func (w *world) roots() (roots []string) {
 	for _, a := range w.acts {
 		if a.kind == posts && a.thread == "" {

@@ -17,11 +17,11 @@ type SynapseServer struct {
 	own *servers.Synapse
 }
 
-// fetchTimeout bounds the download of Synapse and of what it needs.
+// fetchTimeout bounds the download of Synapse and its dependencies.
 const fetchTimeout = 10 * time.Minute
 
-// Synapse starts a Synapse for this test, on an empty database of a PostgreSQL, and ends it with the
-// test. It takes about ten seconds, and minutes if it has to be fetched first.
+// Synapse starts a Synapse for this test, on an empty database of a PostgreSQL, and ends it with
+// the test. It takes about ten seconds, and minutes if it has to be fetched first.
 func Synapse(t testing.TB, dsn string) *SynapseServer {
 	t.Helper()
 	NeedsServer(t)

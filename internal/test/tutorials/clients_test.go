@@ -11,10 +11,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
 
-// socketOfPage is the address that the programs for a browser name.
+// socketOfPage is the address in the programs for a browser.
 const socketOfPage = "wss://chat.example/v1/socket"
 
-// jsProject is a folder with the JavaScript client and React, in which modules find them by name.
+// jsProject returns a folder in which modules find the JavaScript client and React by name.
 func jsProject(t *testing.T) string {
 	t.Helper()
 	modules, err := servers.NodeModules(limit(t))
@@ -29,7 +29,7 @@ func jsProject(t *testing.T) string {
 		if to != client {
 			from = filepath.Join(from, "src")
 		}
-		if err := os.CopyFS(to, os.DirFS(from)); err != nil { // not a link: it must find React beside it
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil { // a link would not find React beside it
 			t.Fatal(err)
 		}
 	}
@@ -41,8 +41,8 @@ func jsProject(t *testing.T) string {
 	return project
 }
 
-// TestJavaScript runs the programs of docs/clients.md and clients/js/README.md as they are: those
-// of a browser with a stand-in for the page, as a device of Ann, who gets two messages.
+// TestJavaScript runs the programs of docs/clients.md and clients/js/README.md unchanged, as a
+// device of Ann, who gets two messages. Programs for a browser run with a stand-in for the page.
 func TestJavaScript(t *testing.T) {
 	url, project := node(t), jsProject(t)
 	socket := strings.Replace(url, "http", "ws", 1) + "/v1/socket?user_id=ann"
@@ -76,8 +76,8 @@ func compile(t *testing.T, project, file string) {
 	output(t, project, nil, testkit.Program(t, "tsc"), "--jsx", "react-jsx", "--allowJs", "--skipLibCheck", "--noResolve", "--isolatedModules", "--target", "es2022", "--module", "es2022", "--outDir", "out", file)
 }
 
-// TestPythonOfClients runs the program of docs/clients.md. Those of clients/python/README.md are
-// run by the client's own tests.
+// TestPythonOfClients runs the program of docs/clients.md. The client's own tests run the programs
+// of clients/python/README.md.
 func TestPythonOfClients(t *testing.T) {
 	url := node(t)
 	python, err := servers.ClientPython(limit(t))

@@ -10,9 +10,9 @@ import (
 
 var dataDir = regexp.MustCompile(`(?m)^  data +(\S+) \(temporary`)
 
-// TestReadme types the tour of README.md beside the demo that its first command starts. What
-// concerns the tour's own channel is printed as the page shows it, and of the demo's channels the
-// form is the same.
+// TestReadme runs the commands of the tour in README.md beside the demo that its first command
+// starts. The output about the tour's own channel must equal the page; the output about the demo's
+// channels must have the same form.
 func TestReadme(t *testing.T) {
 	d := newDuty(t)
 	blocks := docs.Blocks("README.md", read(t, "README.md"))
@@ -75,7 +75,7 @@ func (d *duty) tour(s docs.Step) {
 	}
 }
 
-// watch is what a watch prints that ends by itself.
+// watch returns the output of a watch that ends by itself.
 func (d *duty) watch(s docs.Step) string {
 	d.t.Helper()
 	out, _ := d.run(s.Command)

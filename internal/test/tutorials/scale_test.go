@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The constants of docs/scale.md; TestScale compares them with the documents that they come from.
+// These are the constants of docs/scale.md. TestScale compares them with the documents that they
+// come from.
 const (
 	pairMemory, pairDisk          = 175.0, 8.6
 	foldCost, redisCost           = 6.0e-6, 34e-6
@@ -19,8 +20,8 @@ const (
 	nodeMemory                    = 32e9
 )
 
-// TestScale: the table of the page is what its formulas give, and their constants are those of the
-// documents that it names.
+// TestScale: the table of the page has the results of its formulas, and their constants are those
+// of the documents that the page names.
 func TestScale(t *testing.T) {
 	page := read(t, "docs/scale.md")
 	for path, figures := range map[string][]string{
@@ -78,8 +79,8 @@ func TestScale(t *testing.T) {
 
 var firstSnapshot = regexp.MustCompile(`(?m)^\| first snapshot \| ([0-9]+) MiB \| ([0-9]+) MiB \|$`)
 
-// TestScaleFormulasHold: the formulas agree with what was measured, disk at two sizes within 15 %,
-// memory with the third on top that the page tells to plan for.
+// TestScaleFormulasHold: the formulas agree with measurements, disk at two sizes within 15 %, and
+// memory with the third on top for which the page tells readers to plan.
 func TestScaleFormulasHold(t *testing.T) {
 	m := firstSnapshot.FindStringSubmatch(read(t, "docs/lab/figures.md"))
 	if m == nil {

@@ -14,8 +14,8 @@ var (
 	row     = regexp.MustCompile(`(?m)^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$`)
 )
 
-// TestSizing: the examples of the page are what its formulas give, and their constants are those of
-// docs/performance.md.
+// TestSizing: the examples of the page have the results of its formulas, and their constants are
+// those of docs/performance.md.
 func TestSizing(t *testing.T) {
 	page := read(t, "docs/sizing.md")
 	constants := map[string]float64{}

@@ -19,9 +19,9 @@ type duty struct {
 	t        *testing.T
 	dir, url string
 	env      []string
-	replace  *strings.Replacer // of a page by those of the test, in commands
-	restore  *strings.Replacer // those of the test by those of the page, in outputs
-	node     *exec.Cmd         // that was started last
+	replace  *strings.Replacer // values of the page by those of the test, in commands
+	restore  *strings.Replacer // values of the test by those of the page, in outputs
+	node     *exec.Cmd         // the newest node
 	log      *testkit.Output   // of that node
 	own      [2]string         // URLs of the two nodes on a Kafka of their own
 }
@@ -41,7 +41,7 @@ func newDuty(t *testing.T) *duty {
 			t.Fatal(err)
 		}
 		ports = append(ports, l.Addr().String())
-		defer l.Close() // all are taken before one is given back
+		defer l.Close() // held until all ports are found
 	}
 	d.url = fmt.Sprintf("http://%s", ports[0])
 	d.env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports[:3]...))
@@ -54,10 +54,11 @@ func newDuty(t *testing.T) *duty {
 	return d
 }
 
-// start runs the line of a block that starts everything, until it is ready.
+// start runs the line of a block that starts everything, and waits until it is ready.
 func (d *duty) start(block string) { d.t.Helper(); d.startAt(block, "make dev", d.url) }
 
-// startAt runs the line of a block that begins with a command, until its node at a URL is ready.
+// startAt runs the line of a block that begins with a command, and waits until its node at a URL is
+// ready.
 func (d *duty) startAt(block, command, url string) {
 	d.t.Helper()
 	at := strings.Index(block, command)
@@ -67,7 +68,7 @@ func (d *duty) startAt(block, command, url string) {
 	line, _, _ := strings.Cut(block[at:], "\n")
 	line = strings.ReplaceAll(d.replace.Replace(line), `"`, "")
 	if !strings.HasPrefix(line, "exec ") {
-		line = "exec " + line // what is killed must be the node
+		line = "exec " + line // so that a kill hits the node itself
 	}
 	d.node = exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", line) //nolint:gosec // a line of the page
 	d.log = &testkit.Output{}
@@ -90,7 +91,7 @@ func (d *duty) startAt(block, command, url string) {
 	}
 }
 
-// kill is what the page does by the name of the process.
+// kill kills the node, as the page does by the name of the process.
 func (d *duty) kill() { killed(d.node)() }
 
 func killed(node *exec.Cmd) func() {
@@ -108,8 +109,8 @@ func (d *duty) run(block string) (string, error) {
 	return string(out), err
 }
 
-// TestSRE runs all commands of the page for SREs, a kill among them: each works, or is refused in
-// the page's words.
+// TestSRE runs all commands of the page for SREs, including a kill. Each works, or fails with the
+// error that the page shows.
 func TestSRE(t *testing.T) {
 	d := newDuty(t)
 	blocks := examples(t, "docs/start/sre.md", "sh", "http://127.0.0.1:8080")
@@ -129,7 +130,7 @@ func TestSRE(t *testing.T) {
 			}
 		}
 	}
-	time.Sleep(2 * time.Second) // the demo has said something
+	time.Sleep(2 * time.Second) // lets the demo write some events
 	works(blocks[1], "ready", "general")
 	if !strings.Contains(blocks[2], "kill -9 $(pgrep -xn tidemark)") {
 		t.Fatalf("nothing is killed by %s", blocks[2])
@@ -140,7 +141,7 @@ func TestSRE(t *testing.T) {
 		t.Errorf("the bad event: %v, %s", err, out)
 	}
 	works(blocks[4], "TM017")
-	// A busy partition is stored every 10 s. Until its first time there is nothing to copy.
+	// A busy partition is cut every 10 s. Before its first cut there is nothing to copy.
 	copies := "bin/tidemark snapshot create --node http://127.0.0.1:8080 && bin/tidemark snapshot verify --snapshots file:///tmp/tidemark-dev/snapshots"
 	for ctx := limit(t); ctx.Err() == nil; time.Sleep(500 * time.Millisecond) {
 		if _, err := d.run(copies); err == nil {
@@ -151,13 +152,13 @@ func TestSRE(t *testing.T) {
 	d.onItsOwn(blocks[6:], works)
 }
 
-// onItsOwn runs the page's node on a Kafka of its own, and the second one that takes over from it.
+// onItsOwn runs the page's node on a separate Kafka, and the second node, which takes over from it.
 func (d *duty) onItsOwn(blocks []string, works func(block string, wants ...string)) {
 	d.t.Helper()
 	works(blocks[0], "created  trial.chat.messages", "7 topics of 4 partitions")
 	d.startAt(blocks[1], "bin/tidemark run", d.own[0])
 	first := d.node
-	// A node takes a snapshot of what it has stored, which happens within 10 s.
+	// A snapshot has what the node has stored, which takes up to 10 s.
 	until, rest, _ := strings.Cut(blocks[2], "bin/tidemark snapshot create")
 	works(until, "unread          1", `topic="trial.chat.messages"} 0`, "none failed")
 	copies := "bin/tidemark snapshot create" + rest

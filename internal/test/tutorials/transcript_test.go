@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/docs"
 )
 
-// masks are what differs from run to run in an output.
+// masks match the parts of an output that differ from run to run.
 var masks = []struct {
 	what *regexp.Regexp
 	with string
@@ -16,7 +16,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?`), "TIME"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d(\.\d+)?\b`), "TIME"},
 	{regexp.MustCompile(`/tmp/tidemark-dev-\d+`), "DATA"},
-	{regexp.MustCompile(`[ ,]"?chat\.deliveries/\d+/\d+"?`), ""}, // of a device, before or after the output
+	{regexp.MustCompile(`[ ,]"?chat\.deliveries/\d+/\d+"?`), ""}, // a device reports it before or after the output
 	{regexp.MustCompile(`chat\.deliveries/\d+/\d+`), "DELIVERY"},
 	{regexp.MustCompile(`\b([0-9a-f]{32}|[0-9a-f]{16})\b`), "DIGEST"},
 	{regexp.MustCompile(`\b[0-9.]+(B|KiB|MiB)\b`), "SIZE"},
@@ -25,7 +25,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(?m)^ | $`), ""},
 }
 
-// masked is an output without what differs from run to run.
+// masked returns an output without the parts that differ from run to run.
 func masked(text string) string {
 	for _, m := range masks {
 		text = m.what.ReplaceAllString(text, m.with)
@@ -36,23 +36,23 @@ func masked(text string) string {
 var (
 	digits  = regexp.MustCompile(`[0-9]+`)
 	plurals = regexp.MustCompile(`\b(channel|pair|thread|message|mention)s?\b`)
-	// The form of verify depends on what is ahead of the stores, and on how long it takes.
+	// The output of verify depends on what is ahead of the stores, and on how long it takes.
 	varying = regexp.MustCompile(`(?m)^[0-9]+ values? (is|are) further than the stores and (was|were) not compared\n|^verify: [0-9.]+%.*\n`)
 )
 
-// numbered is a masked output without its numbers, for what the demo does.
+// numbered returns a masked output without its numbers, which depend on the demo.
 func numbered(text string) string {
 	text = varying.ReplaceAllString(text, "")
 	return digits.ReplaceAllString(plurals.ReplaceAllString(masked(text), "$1"), "N")
 }
 
-// sameEnds is numbered without the lines between the first and the last one.
+// sameEnds returns the first and the last line of a numbered output.
 func sameEnds(text string) string {
 	all := strings.Split(numbered(text), "\n")
 	return all[0] + "\n" + all[len(all)-1]
 }
 
-// prints runs a command of a page until it prints what the page shows, in a form. A command that
+// prints runs a command of a page until its output, in a form, equals the page's. A command that
 // changes something runs once.
 func (d *duty) prints(s docs.Step, form func(string) string, once bool) {
 	d.t.Helper()

@@ -20,7 +20,8 @@ import (
 
 const root = "../../.."
 
-// limit ends with the test, or after so long that a busy machine is done.
+// limit returns a context that ends with the test, or after a time that is enough on a busy
+// machine.
 func limit(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -55,7 +56,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// examples returns those of a page in a language, for a node at url.
+// examples returns the examples of a page in a language, for a node at url.
 func examples(t *testing.T, page, language, url string) (list []string) {
 	t.Helper()
 	fence := regexp.MustCompile("(?ms)^```" + language + "\n(.*?)^```$")
@@ -92,7 +93,7 @@ func output(t *testing.T, dir string, env []string, program string, args ...stri
 	return string(out)
 }
 
-// built is the command, for all tests of the package.
+// built returns the path of the command, which all tests of the package share.
 var built = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "tutorials")
 	if err != nil {
@@ -107,7 +108,7 @@ var built = sync.OnceValues(func() (string, error) {
 	return file, nil
 })
 
-// wanted is whether a test has used the command.
+// wanted reports whether a test has used the command.
 var wanted atomic.Bool
 
 // command returns the path of the command.
@@ -154,8 +155,8 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// TestReact compiles the page's component and draws it: first nothing, then a badge and a list, and
-// after a click what is left.
+// TestReact compiles the page's component and renders it: first nothing, then a badge and a list,
+// and after a click the remaining part.
 func TestReact(t *testing.T) {
 	url := node(t)
 	project := jsProject(t)
@@ -190,13 +191,14 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCurl: the calls of the page for backend engineers have the answers that it shows.
+// TestCurl: the calls of the page for backend engineers return the answers that it shows.
 func TestCurl(t *testing.T) {
 	url := node(t)
 	var shown []string
 	for _, text := range examples(t, "docs/start/backend.md", "sh", url) {
 		if strings.HasPrefix(text, "curl") {
-			// The page's token is of the only partition that it shows; here the channel may be in another.
+			// The token of the page is for the only partition that it shows; here the channel may
+			// be in another.
 			text = strings.ReplaceAll(text, `, "after": ["chat.messages/0/2"]`, "")
 			shown = append(shown, output(t, "", nil, testkit.Program(t, "bash"), "-c", text))
 		}

@@ -1,5 +1,5 @@
 // Package watchtest has the contract of watch.Watcher as a test. Each implementation runs it: the
-// processor's, and those that tests put in its place.
+// processor's, and the fakes of tests.
 package watchtest
 
 import (
@@ -9,14 +9,14 @@ import (
 	"github.com/tidemark/tidemark/internal/watch"
 )
 
-// Watched is a watcher, and what happens to its user and its partition.
+// Watched is a watcher, with functions that change what its user sees and end its partition.
 type Watched struct {
 	watch.Watcher
 	Change func(channelID string) // what the user sees of this channel changes
 	End    func()                 // the partition stops being live
 }
 
-// Check runs the contract. begin returns a new watcher of which nothing has changed yet.
+// Check runs the contract. begin returns a new watcher for which nothing has changed yet.
 func Check(t *testing.T, begin func(t *testing.T) Watched) {
 	t.Helper()
 	signalled := func(w Watched) bool {

@@ -13,8 +13,8 @@ import (
 )
 
 // TestNothingComesOfWhoIsErased: every room of an erased user gets a members_left and a
-// user_erased, and after that no event by or about the user. The other events continue, also in
-// rooms that are empty now.
+// user_erased, and no later event is by or about the user. The other events continue, also in rooms
+// that are empty now.
 func TestNothingComesOfWhoIsErased(t *testing.T) {
 	var records []*kgo.Record
 	w := New(11, Company{Partitions: 2, People: 4, Busy: []int{3, 4}, Quiet: 6}, func(r *kgo.Record) { records = append(records, r) })

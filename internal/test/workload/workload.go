@@ -35,7 +35,7 @@ type Workload struct {
 	send       func(*kgo.Record)
 	channels   []*channel // the busy ones first
 	made       int
-	busy       int // rooms
+	busy       int // number of rooms
 	varied     bool
 	parts      Parts
 }

@@ -21,8 +21,8 @@ func madeBy(seed uint64, n int, varied bool) (records []*kgo.Record) {
 	return records
 }
 
-// TestVariedAddsWhatIsRare: single deliveries, reads and marks in threads, private single reads,
-// member counts.
+// TestVariedAddsWhatIsRare: Varied adds single deliveries, reads and marks in threads, private
+// single reads, and member counts.
 func TestVariedAddsWhatIsRare(t *testing.T) {
 	for _, varied := range []bool{false, true} {
 		seen := map[string]int{}
@@ -80,8 +80,8 @@ func TestEventsAreAFunctionOfTheSeed(t *testing.T) {
 	}
 }
 
-// TestEveryKindComesUp: each kind of event, records in JSON and in Protobuf, and bad records of
-// several reasons.
+// TestEveryKindComesUp: a workload has each kind of event, records in JSON and in Protobuf, and bad
+// records of several reasons.
 func TestEveryKindComesUp(t *testing.T) {
 	seen := map[string]int{}
 	for _, r := range made(3, 20_000) {

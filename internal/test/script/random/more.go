@@ -21,7 +21,7 @@ var kindsOf = map[Part]map[events.Kind]int{
 	Labels: {events.KindLabelsSet: 3},
 }
 
-// DrawMore draws a case of Draw that also has some parts of what else a user sees.
+// DrawMore draws a case of Draw that also has some parts of DESIGN §4.7.
 func DrawMore(parts ...Part) func(*rapid.T) *Case {
 	return func(t *rapid.T) *Case {
 		m := drawMix(t)

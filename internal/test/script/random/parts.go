@@ -15,7 +15,7 @@ const (
 	Levels      Part = "levels"
 	Flags       Part = "flags"
 	Filed       Part = "filed"
-	Hidden      Part = "hidden"      // by oneself
+	Hidden      Part = "hidden"      // by the user themselves
 	HiddenFrom  Part = "hidden from" // by the producer
 	MarksRead   Part = "marks read"
 	Lines       Part = "lines"
@@ -35,7 +35,7 @@ func Folded() []Part {
 	return []Part{Levels, Flags, Filed, Hidden, HiddenFrom, MarksRead, Lines, Viewed, WithThreads, Labels, Updated}
 }
 
-// Admitted are those of Folded that a decoder takes, for records that are decoded.
+// Admitted returns the parts of Folded that a decoder accepts, for records that are decoded.
 func Admitted() (out []Part) {
 	channel, user, id := []byte("c"), []byte("u"), []byte("m")
 	samples := map[Part]script.Record{
@@ -60,7 +60,7 @@ func Admitted() (out []Part) {
 		}
 		value, err := r.Value()
 		if err != nil {
-			panic(err) // the event was made here
+			panic(err) // the decoder accepts events that this test makes
 		}
 		var d events.Decoder
 		if r.Message != nil {
@@ -81,7 +81,7 @@ func Admitted() (out []Part) {
 // morePost adds the fields of the parts to a post.
 func (m *mix) morePost(t *rapid.T, e *events.Message) {
 	if m.parts[HiddenFrom] && oneIn(t, 3, "hidden from") {
-		e.HiddenFrom = m.some(t, 1) // at times the sender too
+		e.HiddenFrom = m.some(t, 1) // sometimes the sender too
 	}
 	if m.parts[MarksRead] && oneIn(t, 3, "marks read stated") {
 		e.MarksRead = rapid.SampledFrom([]events.Choice{events.No, events.Yes}).Draw(t, "marks read")

@@ -146,7 +146,8 @@ func drawMix(t *rapid.T) *mix {
 	return m
 }
 
-// kinds draws which kinds a script has, each as often as its weight says; always is one of them.
+// kinds draws the kinds of events that a script has, each as often as its weight. always is one of
+// them.
 func kinds(t *rapid.T, weights map[events.Kind]int, always events.Kind) []events.Kind {
 	var out []events.Kind
 	for k := range events.NumKinds {

@@ -249,8 +249,8 @@ func TestDrawsCrowds(t *testing.T) {
 	}
 }
 
-// TestDrawsWhatIsTakenBack: much of what users do disappears with the messages, the thread or the
-// channel, and so does the users' part in it.
+// TestDrawsWhatIsTakenBack: much of what users do disappears later with the messages, the thread or
+// the channel, or with the users' erasure.
 func TestDrawsWhatIsTakenBack(t *testing.T) {
 	const cases = 1000
 	s := drawn(cases, DrawTakenBack, func(s seen, c *Case) {

@@ -32,7 +32,7 @@ func AxeScript(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("axe-core: %s: %w", jar, err)
 	}
-	defer func() { _ = z.Close() }() // it was read
+	defer func() { _ = z.Close() }() // nothing was written to it
 	f, err := z.Open("axe.min.js")
 	if err != nil {
 		return "", fmt.Errorf("axe-core: %s: %w", jar, err)

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// No process is started on Windows, so none receives these.
+// No process receives these signals, because none starts on Windows.
 const (
 	pauseSignal  = syscall.Signal(-1)
 	resumeSignal = syscall.Signal(-2)

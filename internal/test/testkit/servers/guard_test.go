@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// childEnv makes this test binary start a Redis, say so, and wait to be killed.
+// childEnv makes this test binary start a Redis, print its process id, and wait to be killed.
 const childEnv = "TIDEMARK_SERVERS_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -40,8 +40,8 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// gone tells whether a process has ended. In a container whose first process waits for nobody, an
-// orphan stays in the table as a zombie.
+// gone reports whether a process has ended. In a container whose first process waits for nobody, an
+// orphan stays in the process table as a zombie.
 func gone(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return true
@@ -89,7 +89,7 @@ func TestServersEndWithAKilledOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = child.Wait()                                             // killed
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // where the guard fails
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // in case the guard fails
 	eventually(t, "redis-server ended", func() bool { return gone(pid) })
 	eventually(t, "its directory removed", func() bool { return removed(dir) })
 }

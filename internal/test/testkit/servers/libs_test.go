@@ -44,7 +44,7 @@ func TestLibsAreFetchedOnceAndAgainWhenTheirListChanges(t *testing.T) {
 		if err := os.WriteFile(pom, []byte(list), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// Several test binaries do this at the start of a run.
+		// At the start of a run, several test binaries call KafkaLibs at the same time.
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {

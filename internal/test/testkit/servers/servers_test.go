@@ -88,7 +88,7 @@ func TestKafkaKeepsItsRecordsOverAStopAndAKill(t *testing.T) {
 		}
 	}()
 	cl, err := kgo.NewClient(kgo.SeedBrokers(k.Brokers()...), kgo.AllowAutoTopicCreation(), kgo.ConsumeTopics("t"),
-		kgo.MetadataMinAge(50*time.Millisecond), kgo.UnknownTopicRetries(-1)) // a starting broker knows no topics for a while
+		kgo.MetadataMinAge(50*time.Millisecond), kgo.UnknownTopicRetries(-1)) // a starting broker has no topics yet
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ func SynapsePython(ctx context.Context) (string, error) {
 	return pythonWith(ctx, filepath.Join(cache, "tidemark"), "synapse-"+SynapseVersion+"-", list)
 }
 
-// Synapse is a running Matrix server with a directory of its own. Its name is "here". It talks to no
-// other server.
+// Synapse is a running Matrix server with a directory of its own. Its name is "here". It talks to
+// no other server.
 type Synapse struct {
 	guard *guard
 	proc  *process
@@ -95,7 +95,8 @@ func startSynapse(ctx context.Context, python, dsn string) (_ *Synapse, err erro
 	return s, s.Start(ctx)
 }
 
-// synapseConf is homeserver.yaml: no limits of rates, no federation, nothing from outside.
+// synapseConf is homeserver.yaml: without rate limits and federation, and without access from
+// outside.
 const synapseConf = `server_name: here
 listeners:
   - {port: %d, type: http, bind_addresses: [127.0.0.1], resources: [{names: [client]}]}
