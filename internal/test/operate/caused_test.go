@@ -109,8 +109,8 @@ func (s *site) awaitChange(url string, before map[string]float64, names ...strin
 	return after
 }
 
-// fires evaluates the rules with promtool, on series that equal before for 20 minutes and after
-// from then on. It fails unless exactly the alerts in want fire.
+// fires evaluates the rules with promtool, on series with the values of before for 20 minutes and
+// the values of after from then on. It fails unless exactly the alerts in want fire.
 func (s *site) fires(before, after map[string]float64, want ...string) {
 	s.t.Helper()
 	abs, err := filepath.Abs(rulesFile)

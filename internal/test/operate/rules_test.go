@@ -33,7 +33,7 @@ func alerts(t *testing.T) []Rule {
 }
 
 // missing returns the metrics that an expression names and that no process exports. An expression
-// names the parts of a histogram.
+// names a part of a histogram, such as its count.
 func missing(expr string, exported map[string]map[string]*dto.MetricFamily) (names []string) {
 	for _, name := range named(expr) {
 		found := false

@@ -88,9 +88,9 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 
 // judgeTold compares Synapse's number in a line with /sync. If Synapse has summed up both a room
 // and a thread of it, it adds what came in the room since then to the number of a thread, because
-// its _get_unread_counts_by_pos_txn adds to the last summary that it read. So moved has, for each
-// user and room, by how much /sync exceeds the tables: over the room and its threads that sum must
-// be 0.
+// its _get_unread_counts_by_pos_txn adds to the last summary that it read. So moved adds
+// up, for each user and room, by how much the tables exceed /sync in the room and its threads. The
+// sum must be 0.
 func (b *bed) judgeTold(l *compare.Line, told map[matrix.Place]matrix.Counts, moved map[[2]string]int64) {
 	b.t.Helper()
 	at := matrix.Place{Room: l.Channel, Thread: l.Thread}
