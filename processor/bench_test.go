@@ -15,9 +15,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// BenchmarkWholePath folds and publishes b.N events, 1 message to 15 reads in channels of 50, that
-// are in the topics of an embedded broker already. cpu-us/event is the processor's and the broker's
-// together.
+// BenchmarkWholePath folds and publishes b.N events that are already in the topics of an embedded
+// broker: 1 message to 15 reads in channels of 50. cpu-us/event is the CPU time of the processor
+// and the broker together.
 func BenchmarkWholePath(b *testing.B) {
 	for _, limit := range []uint32{0, 50} {
 		b.Run(fmt.Sprintf("fanout=%d", limit), func(b *testing.B) {

@@ -48,8 +48,8 @@ func panicsAt(partition int32, offset int64, count *atomic.Int32) func(string, p
 	}
 }
 
-// awaitFailure waits until a partition has failed for a reason, however often it is tried again
-// before that.
+// awaitFailure waits until a partition has failed for a reason, however often the processor opens
+// it again before that.
 func (m *member) awaitFailure(partition int32, text string) {
 	m.t.Helper()
 	until(m.t, "partition fails with "+text, func() bool {
@@ -62,9 +62,9 @@ func (m *member) awaitFailure(partition int32, text string) {
 	})
 }
 
-// TestPoisonThatPanicsIsParked: a record at which the fold panics is tried three times, over
-// restarts; then its partition names it and is not opened any more, the others go on, and the
-// record can be left out.
+// TestPoisonThatPanicsIsParked: the processor tries a record at which the fold panics three times,
+// over restarts. Then its partition stays closed, and its error names the record. The other
+// partitions continue, and --skip-record leaves the record out.
 func TestPoisonThatPanicsIsParked(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 3)
 	own := events.PartitionOf([]byte("general"), 3)
@@ -153,8 +153,8 @@ func TestAnotherBuildTriesAgain(t *testing.T) {
 	s.start(s.config(dir)).ready(1)
 }
 
-// TestFailureThatPasses: a partition that failed because of its disk or its rights comes back by
-// itself.
+// TestFailureThatPasses: a partition that failed because of its disk or a missing right opens again
+// by itself.
 func TestFailureThatPasses(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	for name, cause := range map[string]func(s *site, c *Config) (passes func()){
@@ -209,7 +209,7 @@ func TestAMissingRightIsNamed(t *testing.T) {
 			m := s.start(c)
 			s.join("general", "alice", "bob")
 			s.post("general", "m1", "alice")
-			s.read("general", "bob", "m1") // which is a receipt
+			s.read("general", "bob", "m1") // makes a receipt
 			m.awaitFailure(events.PartitionOf([]byte("general"), 2), "lacks the right Write on topic "+topic+": docs/security.md")
 			if n := counterValue(t, m.metrics.Refused.WithLabelValues(topic)); n == 0 {
 				t.Error("no metric tells")

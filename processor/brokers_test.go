@@ -7,9 +7,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestBrokersComeAndGo: under traffic the leaders of inputs and outputs move, one of three brokers
-// is killed and comes back. Nothing is lost, nothing stands twice with different bytes, no
-// partition stops.
+// TestBrokersComeAndGo: under traffic the leaders of inputs and outputs move, and one of three
+// brokers is killed and comes back. Nothing is lost, no key has two records with the same stamp and
+// different bytes, and no partition stops.
 func TestBrokersComeAndGo(t *testing.T) {
 	k := testkit.KafkaN(t, 3)
 	s := newReplicatedSite(t, k.Brokers, 2, 3)

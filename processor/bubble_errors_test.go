@@ -11,9 +11,9 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// answers are errors with which brokers answer each kind of a member's requests. Each passes by
-// itself or by the member's reaction. REQUEST_TIMED_OUT and NOT_ENOUGH_REPLICAS_AFTER_APPEND are
-// returned after the request was applied.
+// answers has the errors with which brokers answer each kind of a member's requests. Each passes by
+// itself or by the member's reaction. Brokers return REQUEST_TIMED_OUT and
+// NOT_ENOUGH_REPLICAS_AFTER_APPEND after they applied the request.
 var answers = []struct {
 	key  kmsg.Key
 	errs []*kerr.Error
@@ -45,8 +45,8 @@ var answers = []struct {
 	{kmsg.Metadata, []*kerr.Error{kerr.LeaderNotAvailable, kerr.UnknownTopicOrPartition, kerr.TopicAuthorizationFailed}, true},
 }
 
-// TestEveryErrorPasses: each kind of request that a member makes is answered with each error that
-// passes, some times in a row, under traffic. Afterwards every invariant holds.
+// TestEveryErrorPasses: under traffic, the brokers answer each kind of a member's requests with
+// each error that passes, several times in a row. Afterwards every invariant holds.
 func TestEveryErrorPasses(t *testing.T) {
 	for _, a := range answers {
 		t.Run(a.key.Name(), func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestEveryErrorPasses(t *testing.T) {
 					// nothing.
 					fault := b.k.Fault(kfake.Fault{Keys: []kmsg.Key{a.key}, Err: answer, Count: 3, When: ofMembers})
 					var lost []*kfake.FaultHandle
-					if a.opens { // the client heartbeats, and so does the lease: all of them are answered so
+					if a.opens { // the client and the lease heartbeat, and get the same error
 						beat := []kmsg.Key{kmsg.Heartbeat}
 						lost = append(lost, b.k.Fault(kfake.Fault{Keys: beat, Err: kerr.NotCoordinator, Count: 2}),
 							b.k.Fault(kfake.Fault{Keys: beat, Err: kerr.UnknownMemberID, Count: -1}))
@@ -81,8 +81,9 @@ func TestEveryErrorPasses(t *testing.T) {
 	}
 }
 
-// ofMembers tells requests that are about the members' business: of those that name topics to write
-// to, the ones that name an output. It is asked on the cluster's own goroutine.
+// ofMembers returns a function that reports whether a member sent a request, and not the test. Of
+// the requests that name topics to write to, these are the ones that name an output. The function
+// runs on the cluster's own goroutine.
 func (b *bubble) ofMembers() func(kmsg.Request) bool {
 	names, ids := b.names(), map[[16]byte]bool{}
 	outputs := []string{names.Unread, names.Channels, names.Receipts, names.DeadLetters}
@@ -102,7 +103,7 @@ func (b *bubble) ofMembers() func(kmsg.Request) bool {
 	}
 }
 
-// caughtUpAfter is caughtUp, where partitions may stand still until they are tried again.
+// caughtUpAfter is caughtUp for partitions that may pause until they are opened again.
 func (b *bubble) caughtUpAfter(what string) {
 	b.t.Helper()
 	ends := b.ends()

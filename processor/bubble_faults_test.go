@@ -20,8 +20,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestStalledMember: a member's line is frozen for ten sessions, in the middle of traffic. The
-// other one takes its partitions over. When it wakes up it still thinks that it owns them.
+// TestStalledMember: amid traffic, a member's line is frozen for ten sessions. The other member
+// takes its partitions over. When the first one wakes up, it still believes that it owns them.
 func TestStalledMember(t *testing.T) {
 	for _, standbys := range []int{0, 1} {
 		inBubble(t, 4, 1, func(_ *testing.T, b *bubble) {
@@ -74,8 +74,8 @@ func TestBrokersSilentForAnHour(t *testing.T) {
 	})
 }
 
-// TestLeadersMove: the leaders of all partitions of all topics move again and again. (That brokers
-// die and come back is for the real ones: TestBrokersComeAndGo.)
+// TestLeadersMove: the leaders of all partitions of all topics move repeatedly.
+// (TestBrokersComeAndGo stops and restarts real brokers.)
 func TestLeadersMove(t *testing.T) {
 	onTheClock(t, 4, 2, func(_ *testing.T, b *bubble) {
 		for range 10 {
@@ -86,7 +86,7 @@ func TestLeadersMove(t *testing.T) {
 	})
 }
 
-// TestCoordinatorsMove: the group's coordinator moves again and again, also in the middle of a
+// TestCoordinatorsMove: the group's coordinator moves repeatedly, also in the middle of a
 // rebalance.
 func TestCoordinatorsMove(t *testing.T) {
 	onTheClock(t, 4, 1, func(_ *testing.T, b *bubble) {
@@ -103,8 +103,8 @@ func TestCoordinatorsMove(t *testing.T) {
 	})
 }
 
-// TestRecordsDeletedBelowThePosition: retention right up to the folded position disturbs no member,
-// and neither does retention up to the stored position of a stopped one.
+// TestRecordsDeletedBelowThePosition: retention up to the folded position of a running member
+// disturbs no member. Neither does retention up to the stored position of a stopped one.
 func TestRecordsDeletedBelowThePosition(t *testing.T) {
 	inBubble(t, 2, 1, func(t *testing.T, b *bubble) {
 		b.tr.write(300)
@@ -126,8 +126,8 @@ func TestRecordsDeletedBelowThePosition(t *testing.T) {
 		b.restart(m)
 		b.settled()
 		m.stop()
-		// The beginning of the log is gone, so that no model can be made of it: what counts is that
-		// nothing was refused.
+		// The beginning of the log is gone, so no model can be made of it. It is enough that no
+		// store was refused.
 		b.digests(b.cfg, m.dir)
 	})
 }
@@ -152,7 +152,7 @@ func TestRecordsDeletedBeforeTheyAreFolded(t *testing.T) {
 		m.unread(last, "alice", "general")
 		m.line.Freeze()
 		b.post("general", "m1", "alice")
-		time.Sleep(time.Second) // a fetch that was under way is answered with that, and no more: what comes now nobody has
+		time.Sleep(time.Second) // ends the pending fetch: the member gets no later record
 		b.post("general", "m2", "alice")
 		last = b.post("general", "m3", "alice")
 		if err := b.k.DeleteRecords(last.Topic, own, last.Offset); err != nil {
@@ -189,7 +189,7 @@ func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 			report, err := kafkaadmin.Ensure(context.Background(), adm, []events.TopicSpec{{Name: topic, Partitions: 2, Replication: 3}})
 			return err == nil && len(report.Created) == 1
 		})
-		b.client = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner())) // the old one remembers the topic that is gone
+		b.client = b.newClient(kgo.RecordPartitioner(kgo.ManualPartitioner())) // the old client keeps the deleted topic
 		for i := range 20 {
 			b.post("general", fmt.Sprint("n", i), "bob")
 		}
@@ -206,8 +206,9 @@ func TestTopicCreatedAgainWhileRunning(t *testing.T) {
 	})
 }
 
-// TestRetention: the broker's own retention, by size, deletes from the inputs. A member that keeps
-// up is not disturbed; one that comes back with a store older than what is left refuses.
+// TestRetention: the broker's own retention, by size, deletes records of the inputs. A member that
+// keeps up is not disturbed. A member that comes back with a store older than the rest of the log
+// refuses to open it.
 func TestRetention(t *testing.T) {
 	inBubble(t, 1, 1, func(t *testing.T, b *bubble) {
 		m := b.of[0]
@@ -268,7 +269,7 @@ func TestOutputsCompacted(t *testing.T) {
 	})
 }
 
-// progressOf is the position of a partition that a member has.
+// progressOf returns a member's position in a partition.
 func (m *seat) progressOf(n int32) projections.Position {
 	for _, st := range m.Status() {
 		if st.Partition == n {

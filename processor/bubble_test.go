@@ -15,18 +15,18 @@ import (
 )
 
 // bubble is a site in a bubble of testing/synctest (R4): the real clients and members, the embedded
-// brokers, a network in memory and a clock that stands still while anybody has something to do. A
-// session of an hour is over at once, and no outcome depends on how fast the machine is.
+// brokers, a network in memory, and a clock that stands still while any goroutine can run. A
+// session of an hour is over at once, and no result depends on the speed of the machine.
 type bubble struct {
 	*site
 	k   *kfake.Cluster
 	net *kfake.VirtualNetwork
-	// line is that of the test's own clients.
+	// line is the line of the test's own clients.
 	line *proxy.Line
 	tr   *company
-	cfg  Config // of the members, but for their directories and lines
+	cfg  Config // of the members, without their directories and lines
 	of   []*seat
-	// ids counts requests for producer ids, started the clients that need one.
+	// ids counts requests for producer ids. started counts the clients that need one.
 	ids     *kfake.FaultHandle
 	started int
 }
@@ -38,17 +38,18 @@ type seat struct {
 	line *proxy.Line
 }
 
-// inBubble runs body in a bubble, with three brokers, some traffic, and so many members that share
-// the partitions.
+// inBubble runs body in a bubble with three brokers, some traffic, and members that share the
+// partitions.
 func inBubble(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { onTheClock(t, partitions, members, body) })
 }
 
-// onTheClock is inBubble with the machine's clock. A goroutine that waits for a lock holds up a
-// bubble's clock, and the client holds one from a commit's first attempt to its answer, which a
-// join waits for. A test whose faults make members join while they commit hangs in a bubble. So
-// does one whose client asks again at once what it was refused: its pause never passes.
+// onTheClock is inBubble with the machine's clock. In a bubble, a goroutine that waits for a lock
+// stops the clock. The client holds a lock from a commit's first attempt to its answer, and a join
+// waits for that lock. So a test whose faults make members join during commits hangs in a bubble. A
+// test whose client retries a refused request at once hangs too, because the client's pause never
+// passes.
 func onTheClock(t *testing.T, partitions int32, members int, body func(t *testing.T, b *bubble)) {
 	t.Helper()
 	b := &bubble{net: &kfake.VirtualNetwork{}, line: proxy.NewLine(t)}
@@ -65,9 +66,9 @@ func onTheClock(t *testing.T, partitions int32, members int, body func(t *testin
 	body(t, b)
 }
 
-// warm settles, after so many events that everybody has produced. A client gets its producer's id
-// under a lock, and who waits for a lock holds up the clock: asked for over a line that is slow or
-// frozen, it would never come.
+// warm writes events until every client has produced, and settles. A client requests its producer
+// id under a lock, and a goroutine that waits for a lock stops the bubble's clock. On a slow or
+// frozen line the id would therefore never arrive.
 func (b *bubble) warm() {
 	b.t.Helper()
 	b.settled()
@@ -89,7 +90,7 @@ func (b *bubble) join() *seat {
 	return m
 }
 
-// restart starts a member on the directory that it had.
+// restart starts a member again on its directory.
 func (b *bubble) restart(m *seat) {
 	b.t.Helper()
 	b.started++
@@ -99,7 +100,7 @@ func (b *bubble) restart(m *seat) {
 	m.member = b.start(c)
 }
 
-// members are those that were started.
+// members returns all started members.
 func (b *bubble) members() (list []*member) {
 	for _, m := range b.of {
 		list = append(list, m.member)

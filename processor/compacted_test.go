@@ -15,9 +15,9 @@ import (
 )
 
 // TestLateRecordsBesideCompaction (R6) is TestLateRecordsDoNotStand with outputs that Apache Kafka
-// compacts all the time, beside former owners, their fences and late records. Compaction keeps the
-// last record of a key and drops the rest for good. So what it has kept in the end must equal the
-// stores, which answer the queries, and a Redis that is filled from it.
+// compacts continuously, amid former owners, their fences and late records. Compaction keeps the
+// last record of a key and drops the others for good. So its final result must equal the stores,
+// which answer the queries, and a Redis that is filled from it.
 func TestLateRecordsBesideCompaction(t *testing.T) {
 	testkit.NeedsServer(t)
 	const n = 4
@@ -50,8 +50,8 @@ func TestLateRecordsBesideCompaction(t *testing.T) {
 	s.checkRedis(left, redisAt(t, addr))
 }
 
-// compactAtOnce makes Kafka compact the outputs a moment after each of their segments has ended,
-// which is soon.
+// compactAtOnce makes Kafka end the outputs' segments soon, and compact each a moment after its
+// end.
 func (s *site) compactAtOnce() {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -16,15 +16,15 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/fulldisk"
 )
 
-// disk is one that a test fills and empties.
+// disk is a disk that a test fills and empties.
 type disk struct {
 	dir         string
 	fs          vfs.FS
-	own         bool // a file system, on which files that are not needed any more make room; it is filled again and again
+	own         bool // a real file system, on which deleting unused files frees space, so the test keeps filling it
 	fill, empty func()
 }
 
-// wrappedDisk fails writes in a directory as a full disk does.
+// wrappedDisk returns a disk that fails writes in a directory as a full disk does.
 func wrappedDisk(t *testing.T) *disk {
 	var full atomic.Bool
 	d := &disk{dir: t.TempDir(), fill: func() { full.Store(true) }, empty: func() { full.Store(false) }}
@@ -32,8 +32,8 @@ func wrappedDisk(t *testing.T) *disk {
 	return d
 }
 
-// smallDisk is a file system of 16 MiB in memory. Mounting one needs rights; without them it is a
-// wrapped disk.
+// smallDisk returns a file system of 16 MiB in memory. Mounting one needs rights; without them it
+// returns a wrapped disk.
 func smallDisk(t *testing.T) *disk {
 	t.Helper()
 	dir := t.TempDir()
@@ -83,9 +83,9 @@ func (m *member) stuck(partitions int) {
 	})
 }
 
-// TestDiskFull (R8): the disk of a node fills up during its work. Its partitions are not fetched,
-// their queries continue, /readyz gives the reason, and they continue by themselves when there is
-// space. In the end nothing is missing.
+// TestDiskFull (R8): the disk of a node fills up during its work. The node does not fetch its
+// partitions, their queries continue, /readyz gives the reason, and the partitions continue by
+// themselves when there is space. In the end nothing is missing.
 func TestDiskFull(t *testing.T) {
 	for name, disk := range map[string]func(*testing.T) *disk{"small": smallDisk, "wrapped": wrappedDisk} {
 		t.Run(name, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestDiskFull(t *testing.T) {
 				if now := m.Status(); !d.own && (now[0].Position != stuck[0].Position || now[1].Position != stuck[1].Position) {
 					t.Errorf("round %d: positions moved from %v to %v while nothing is folded", round, stuck, now)
 				}
-				if round == 1 { // now it is stopped and started on the full disk
+				if round == 1 { // the member restarts on the full disk
 					m.stop()
 					d.fill()
 					m = s.start(c)
@@ -153,7 +153,8 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestFullDiskOfOnePartition: the others go on, whether it is full at the start or later.
+// TestFullDiskOfOnePartition: the other partitions continue, whether the disk is full at the start
+// or later.
 func TestFullDiskOfOnePartition(t *testing.T) {
 	const n = 3
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)

@@ -48,14 +48,14 @@ func newReplicatedSite(t testing.TB, brokers []string, partitions int32, replica
 	return s
 }
 
-// newClient is a client of the site's cluster that ends with the test.
+// newClient returns a client of the site's cluster, which is closed with the test.
 func (s *site) newClient(opts ...kgo.Opt) *kgo.Client {
 	s.t.Helper()
 	return testkit.Client(s.t, s.brokers, append(slices.Clone(s.opts), opts...)...)
 }
 
-// admin asks the site's cluster, always over the same connections: tests ask it in loops. It ends
-// with the test.
+// admin returns an admin client of the site's cluster. All calls return the same client, because
+// tests use it in loops. It is closed with the test.
 func (s *site) admin() *kadm.Client {
 	s.asking.Do(func() { s.asks = testkit.Admin(s.t, s.brokers, s.opts...) })
 	return s.asks
@@ -110,7 +110,7 @@ func (s *site) start(c Config) *member {
 				if err != nil {
 					s.t.Errorf("Run: %v", err)
 				}
-			case <-time.After(time.Minute): // it waits for several things, for some of them as long as StopTimeout
+			case <-time.After(time.Minute): // it waits for several things, some of which may take StopTimeout
 				s.t.Error("Run did not return within a minute")
 			}
 		})
@@ -122,7 +122,7 @@ func (s *site) start(c Config) *member {
 // until polls cond until it holds.
 func until(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; nothing is judged by it
+	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; no test measures it
 	for !cond() {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within 2 minutes: %s", what)
@@ -133,7 +133,7 @@ func until(t testing.TB, what string, cond func() bool) {
 
 func (m *member) ready(partitions int) *member {
 	m.t.Helper()
-	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; nothing is judged by it
+	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; no test measures it
 	for {
 		ok, lines := m.Ready()
 		if ok && len(m.Status()) == partitions {
@@ -146,7 +146,7 @@ func (m *member) ready(partitions int) *member {
 	}
 }
 
-// produce writes an event to its own partition and returns the record as it was written.
+// produce writes an event to its own partition and returns the written record.
 func (s *site) produce(in events.Input, channel string, m proto.Message) *kgo.Record {
 	s.t.Helper()
 	return s.raw(in, events.PartitionOf([]byte(channel), s.partitions), []byte(channel), mustMarshal(s.t, m))
@@ -189,7 +189,7 @@ func (s *site) read(channel, user, id string) *kgo.Record {
 		Kind: &eventsv1.ReadEvent_ReadUpTo{ReadUpTo: &eventsv1.ReadUpTo{Target: &eventsv1.ReadUpTo_MessageId{MessageId: id}}}})
 }
 
-// unread waits for the record and answers with the user's unread number.
+// unread waits for the record and returns the user's unread count.
 func (m *member) unread(after *kgo.Record, user, channel string) uint32 {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)

@@ -24,17 +24,17 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// Thousands of openings (B9): what fails on the way in or on the way out must give back all that it
-// has taken.
+// These tests open partitions thousands of times (B9): an opening or a closing that fails must
+// release everything that it has taken.
 
-// trouble draws what goes wrong with each opening of a partition.
+// trouble draws the fault of each opening of a partition.
 type trouble struct {
 	mu      sync.Mutex
 	r       *rand.Rand
 	off     bool
-	opened  int           // openings that were tried
-	disk    map[int32]int // operations of a partition's disk until one fails; absent: none does
-	bucket  map[int32]int // reads of a partition's snapshots until one fails
+	opened  int           // attempted openings
+	disk    map[int32]int // operations until a partition's disk fails; absent: it does not
+	bucket  map[int32]int // reads until a partition's snapshots fail
 	planned map[string]int
 }
 
@@ -46,7 +46,7 @@ func newTrouble(t *testing.T) *trouble {
 	return &trouble{r: rand.New(rand.NewPCG(seed, 9)), disk: map[int32]int{}, bucket: map[int32]int{}, planned: map[string]int{}}
 }
 
-// open opens a store, or not.
+// open opens a store, or fails.
 func (tr *trouble) open(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 	tr.mu.Lock()
 	tr.opened++
@@ -58,8 +58,7 @@ func (tr *trouble) open(dir string, id projections.Identity, o projections.Optio
 	what := "none"
 	switch fate {
 	case 0, 1, 2, 3, 4, 5:
-		// The later ones hit what comes after the opening: the fold and its cuts, a snapshot, the
-		// closing.
+		// A high number hits a later step: the fold and its cuts, a snapshot, or the closing.
 		what, tr.disk[id.Partition] = "disk", tr.r.IntN(200)
 	case 6:
 		what = "refused"
@@ -78,7 +77,7 @@ func (tr *trouble) open(dir string, id projections.Identity, o projections.Optio
 	case "refused":
 		return nil, errPlanted
 	case "corrupt", "corrupt, and a snapshot that fails":
-		if _, err := os.Stat(dir); err == nil { // not what was just restored in its place
+		if _, err := os.Stat(dir); err == nil { // but not a store that was just restored
 			return nil, &projections.CorruptError{Dir: dir, Err: errPlanted}
 		}
 	case "panic":
@@ -94,7 +93,7 @@ func (tr *trouble) open(dir string, id projections.Identity, o projections.Optio
 	return setup.FoldOf(p), nil
 }
 
-// count counts down, and reports whether it is the turn of an operation to fail. mu is not held.
+// count counts an operation, and reports whether it must fail. The caller does not hold mu.
 func (tr *trouble) count(left map[int32]int, name string) bool {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -125,7 +124,7 @@ func (tr *trouble) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (tr *trouble) String() string { return "one operation of a partition" }
 
-// set says whether anything is to fail from now on.
+// set turns the faults on or off.
 func (tr *trouble) set(on bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -138,7 +137,7 @@ func (tr *trouble) openings() int {
 	return tr.opened
 }
 
-// flaky is a bucket whose objects cannot be read now and then, or break off.
+// flaky is a bucket whose reads sometimes fail or break off.
 type flaky struct {
 	snapshot.Bucket
 	tr *trouble
@@ -156,7 +155,7 @@ func (f flaky) Get(ctx context.Context, key string) (io.ReadCloser, snapshot.Obj
 	return broken{io.LimitReader(body, o.Size/2), body}, o, nil
 }
 
-// broken ends with an error.
+// broken is a reader that ends with an error.
 type broken struct {
 	io.Reader
 	io.Closer
@@ -170,9 +169,9 @@ func (b broken) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestThousandOpenings (B9): the partitions of a member are opened and closed a thousand times,
-// while their disks, stores and snapshots fail in turn, at every stage. Memory, files and
-// goroutines of the second half are those of the first, and in the end nothing is missing.
+// TestThousandOpenings (B9): the partitions of a member open and close a thousand times, while
+// their disks, stores and snapshots fail in turn, at every stage. The second half uses no more
+// memory, files and goroutines than the first, and in the end nothing is missing.
 func TestThousandOpenings(t *testing.T) {
 	const n = 8
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
@@ -186,7 +185,7 @@ func TestThousandOpenings(t *testing.T) {
 	c.MemTableSize = 256 << 10
 	w := newTraffic(s, rand.Uint64(), 40)
 	w.run(500)
-	tr.set(false) // not yet
+	tr.set(false) // no faults at first
 	m := s.start(c).ready(n)
 	s.caughtUp(m)
 	m.snapshots(n)
@@ -205,7 +204,7 @@ func TestThousandOpenings(t *testing.T) {
 			if tr.openings()%50 == 0 {
 				w.run(20)
 			}
-			_, _, _ = m.Snapshot(t.Context(), int32(rand.IntN(n)), snapshot.CreateOptions{}) // fails now and then, as it must
+			_, _, _ = m.Snapshot(t.Context(), int32(rand.IntN(n)), snapshot.CreateOptions{}) // some of these fail, as intended
 			return tr.openings() >= goal
 		})
 		tr.set(false)
@@ -221,7 +220,7 @@ func TestThousandOpenings(t *testing.T) {
 		s.caughtUp(m)
 		tr.set(true)
 	}
-	half() // what is made once, as the race detector's own memory, is there before anything is compared
+	half() // allocates what is made only once, such as the race detector's memory
 	testkit.NoGrowth(t, testkit.Usage{Goroutines: 40, Descriptors: 40, Heap: 4 << 20, Resident: 48 << 20}, half)
 	tr.set(false)
 	t.Logf("%d openings, with these faults: %v; restored: %d, and %d times in vain", tr.openings(), tr.planned, m.restored("done"), m.restored("failed"))
@@ -234,13 +233,13 @@ func TestThousandOpenings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) > n*(1+2+1) { // the store, the two that were corrupt last, and one that is only tidied away at the next opening
+	if len(entries) > n*(1+2+1) { // the store, the newest two corrupt ones, and one that the next opening removes
 		t.Errorf("%d entries are left in the data directory", len(entries))
 	}
 }
 
-// upset makes a partition that is live fail as its disk would, and one that failed for good be
-// tried again as a new assignment would.
+// upset makes a live partition fail as its disk would, and opens a permanently failed one again as
+// a new assignment would.
 func (m *member) upset(n int32) {
 	w := m.worker(n)
 	if w == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/outputs"
 )
 
-// TestFenceRefusesAProducer: behind a fence a partition accepts nothing more from a producer, with
-// any epoch, accepts records of others, and the same fence again changes nothing.
+// TestFenceRefusesAProducer: after a fence a partition refuses all records of the fenced producer,
+// with any epoch, and accepts records of others. The same fence again changes nothing.
 func TestFenceRefusesAProducer(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)

@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/group"
 )
 
-// TestGroupOneTwoThreeTwo: during all of it partition p of the three topics is on one member, the
-// counts are even in the end, and only partitions that must move do.
+// TestGroupOneTwoThreeTwo: at any time one member has partition p of all three topics. In the end
+// the counts are even. Only partitions that must move do.
 func TestGroupOneTwoThreeTwo(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 12
@@ -72,7 +72,7 @@ type consumer struct {
 	client *kgo.Client
 	mu     sync.Mutex
 	owned  map[string][]int32
-	torn   bool // it once owned a partition of some topics only
+	torn   bool // it once owned a partition of only some topics
 	moves  int
 }
 

@@ -26,12 +26,12 @@ import (
 // bug panics once, at one place of one partition.
 type bug struct {
 	partition int32
-	armed     atomic.Pointer[string] // where; nil: not yet, or not again
+	armed     atomic.Pointer[string] // where it panics; nil: it does not
 	hits      atomic.Int32
-	gate      atomic.Pointer[chan struct{}] // the writing of a cut waits for it; nil: it does not
+	gate      atomic.Pointer[chan struct{}] // writing a cut waits for it; nil: it does not wait
 	waiting   atomic.Bool                   // a cut is at the gate
 	written   chan error                    // the outcomes of written cuts
-	spared    atomic.Int32                  // calls that do not panic though the bug is armed
+	spared    atomic.Int32                  // calls that do not panic although the bug is armed
 }
 
 func (b *bug) arm(where string) { b.armed.Store(&where) }
@@ -80,8 +80,8 @@ func (f *bugged) TakeCut() (setup.Cut, error) {
 	return &buggedCut{c, f}, err
 }
 
-// Close panics once the store is closed: it is not about what a panic of Pebble leaves, which
-// TestPanicInTheCut of projections is.
+// Close panics after it has closed the store. TestPanicInTheCut of projections tests what a panic
+// of Pebble leaves.
 func (f *bugged) Close() error {
 	err := f.Fold.Close()
 	f.bug.at(f.number, "close")
@@ -106,8 +106,8 @@ func (c *buggedCut) Apply() error {
 	return err
 }
 
-// TestPanicEndsOnePartition: wherever a partition panics, on one node and on three, that partition
-// fails in words, opens again and has lost nothing; the others answer on; and a stop ends.
+// TestPanicEndsOnePartition: wherever a partition panics, on one node and on three, it fails with
+// an error, opens again and has lost nothing. The other partitions keep answering, and a stop ends.
 func TestPanicEndsOnePartition(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 3)
@@ -154,14 +154,14 @@ func TestPanicEndsOnePartition(t *testing.T) {
 			b.arm(where)
 			last := s.post("general", fmt.Sprint("m", posts), "alice")
 			posts++
-			if where == "warm" { // is for more than a few at once
+			if where == "warm" { // only runs for more than a few records at once
 				for range 50 {
 					last = s.post("general", fmt.Sprint("m", posts), "alice")
 					posts++
 				}
 			}
 			if where == "warm" && !isArmedFor(b, time.Second) {
-				b.armed.Store(nil) // they came one by one
+				b.armed.Store(nil) // the records came one by one
 			}
 			until(t, "the bug at "+where+" shows", func() bool { return b.armed.Load() == nil })
 			if b.hits.Swap(0) == 0 {
@@ -198,8 +198,8 @@ func TestPanicEndsOnePartition(t *testing.T) {
 	}
 }
 
-// TestPanicWhileACutIsWritten: wherever a worker panics, its store is not closed under the cut that
-// another goroutine writes.
+// TestPanicWhileACutIsWritten: wherever a worker panics, its store stays open until the other
+// goroutine has written its cut.
 func TestPanicWhileACutIsWritten(t *testing.T) {
 	for spared := range int32(6) {
 		s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
@@ -221,7 +221,7 @@ func TestPanicWhileACutIsWritten(t *testing.T) {
 			last = s.post("general", "m", "alice")
 			return b.hits.Load() == 1
 		})
-		time.Sleep(20 * time.Millisecond) // for a closing that does not wait
+		time.Sleep(20 * time.Millisecond) // time for a closing that does not wait
 		b.gate.Store(nil)
 		close(gate)
 		if err := <-b.written; err != nil {
@@ -243,7 +243,7 @@ func TestPanicWhileACutIsWritten(t *testing.T) {
 	}
 }
 
-// isArmedFor waits a while for a bug to show that may not.
+// isArmedFor waits for a bug to panic, up to patience, and reports whether it did.
 func isArmedFor(b *bug, patience time.Duration) bool {
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		if b.armed.Load() == nil {
@@ -286,7 +286,7 @@ func TestPanicInTheCollector(t *testing.T) {
 	m.unread(last, "alice", "general")
 }
 
-// TestSnapshotOfWhatLeaves: a rebalance may take a partition away at any moment of a call about it.
+// TestSnapshotOfWhatLeaves: a rebalance may take a partition away at any moment of a snapshot.
 func TestSnapshotOfWhatLeaves(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)
@@ -336,7 +336,7 @@ func TestSnapshotOfWhatLeaves(t *testing.T) {
 	}
 }
 
-// TestPanicInARebalance: the client calls its callbacks in a goroutine of its own.
+// TestPanicInARebalance: a callback panics in a goroutine of the client.
 func TestPanicInARebalance(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	c := s.config(t.TempDir())
@@ -351,7 +351,7 @@ func TestPanicInARebalance(t *testing.T) {
 	}
 }
 
-// logBuffer is written to by several goroutines.
+// logBuffer is a buffer that several goroutines may write to.
 type logBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

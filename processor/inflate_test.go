@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// bomb writes a record that has compressed to very little.
+// bomb writes a record that compresses to very few bytes.
 func (s *site) bomb(in events.Input, partition int32, size int) *kgo.Record {
 	s.t.Helper()
 	cl := s.newClient(kgo.ProducerBatchCompression(kgo.ZstdCompression()), kgo.ProducerBatchMaxBytes(int32(size+4096)),
@@ -27,8 +27,8 @@ func (s *site) bomb(in events.Input, partition int32, size int) *kgo.Record {
 	return r
 }
 
-// A batch that decompresses to more than it may stops its partition, in words, live and in a
-// rebuild; the others go on. With more memory it is read over.
+// A batch that decompresses to more than the limit stops its partition with an error, live and in a
+// rebuild. The other partitions continue. With more memory the partition reads the batch.
 func TestACompressedBombStopsItsPartition(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// A failed partition may hold something of the users that it had when it was last live. Its owner
-// has them as long as it owns the partition, also after a restart at which it fails again, and no
-// other node has.
+// A failed partition may have data of the users that it had when it was last live. Its owner
+// returns it for them as long as it owns the partition, also after a restart at which the partition
+// fails again. No other node does.
 func TestAFailedPartitionKnowsItsUsers(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -41,7 +41,7 @@ func TestAFailedPartitionKnowsItsUsers(t *testing.T) {
 		m.stop()
 		m = s.start(s.config(dir))
 		fails("after a restart")
-		other := s.start(s.config(t.TempDir())) // which never answered for it
+		other := s.start(s.config(t.TempDir())) // it never answered for the partition
 		if !other.MayHold(own, projections.UserHash("nobody")) {
 			t.Error("a node that was never asked about the partition knows better")
 		}
@@ -50,8 +50,8 @@ func TestAFailedPartitionKnowsItsUsers(t *testing.T) {
 	})
 }
 
-// Arrivals report each partition in which something changes for a user, and end when one of the
-// node's partitions goes.
+// Arrivals report each partition in which something changes for a user. They end when one of the
+// node's partitions goes away.
 func TestArrivalsOfANode(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 4)

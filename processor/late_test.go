@@ -21,8 +21,8 @@ import (
 )
 
 // network is the connection of a member to its brokers. It holds back produce requests, which the
-// member considers sent, and delivers them later, whatever has become of the member and its
-// connections by then.
+// member considers sent, and delivers them later, even if the member and its connections no longer
+// exist.
 type network struct {
 	mu      sync.Mutex
 	changed *sync.Cond
@@ -55,7 +55,7 @@ func (n *network) hold() { n.set(func() { n.holds = true }) }
 // separate lets nothing pass from now on.
 func (n *network) separate() { n.set(func() { n.cut = true }) }
 
-// waiting is how many requests are held.
+// waiting returns the number of held requests.
 func (n *network) waiting() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,14 +72,15 @@ func (n *network) release(t testing.TB) {
 		if err := errors.Join(h.to.SetDeadline(time.Time{}), write(h.to, h.request)); err != nil {
 			t.Fatalf("a held request is lost: %v", err)
 		}
-		// Whoever reads it, the client or this: an answer says that what was held is judged.
+		// Whether the client or this code reads the answer, it shows that the broker has processed
+		// the held request.
 		_ = h.to.SetReadDeadline(time.Now().Add(5 * time.Second))
 		if _, err := h.to.Read(make([]byte, 4)); err != nil {
 			t.Logf("a held request is not answered here: %v", err)
 		}
 	}
 	for _, h := range out {
-		_ = h.to.Close() // in the middle of an answer: it is of no use any more
+		_ = h.to.Close() // amid an answer, which nobody needs any more
 	}
 	n.set(func() { n.holds, n.cut = false, false })
 }
@@ -104,7 +105,7 @@ func (n *network) dial(ctx context.Context, network, host string) (net.Conn, err
 type through struct {
 	net.Conn
 	by    *network
-	holds bool // something that was written to it is held
+	holds bool // the network holds something that was written to it
 }
 
 func (c *through) Write(b []byte) (int, error) {
@@ -146,10 +147,10 @@ func (c *through) Close() error {
 	return c.Conn.Close()
 }
 
-// TestLateRecordsDoNotStand (R6): repeatedly, a member's produce requests are held back, and the
-// member is cut off for longer than its session: now one of two, now the other. Its successor
-// continues, and then all held requests arrive, behind newer values of the same keys. In the end
-// each key's last record in the log equals that of a replay.
+// TestLateRecordsDoNotStand (R6): repeatedly, the network holds back the produce requests of one of
+// two members in turn, and cuts it off for longer than its session. Its successor continues. Then
+// all held requests arrive, behind newer values of the same keys. In the end each key's last record
+// in the log equals that of a replay.
 func TestLateRecordsDoNotStand(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 4)
@@ -162,9 +163,9 @@ func TestLateRecordsDoNotStand(t *testing.T) {
 	})
 }
 
-// lateOwners makes two members owners in turn. Each loses its partitions with records on their way
-// that arrive after the other has continued. write writes that many events. In the end the members
-// have folded everything, and are stopped.
+// lateOwners makes two members owners in turn. Each loses its partitions while records are in
+// transit, which arrive after the other member has continued. write writes that many events. In the
+// end the members have folded everything, and are stopped.
 func (s *site) lateOwners(c Config, dirs [2]string, write func(n int)) {
 	s.t.Helper()
 	networks := [2]*network{newNetwork(), newNetwork()}
@@ -208,7 +209,7 @@ func (s *site) lateOwners(c Config, dirs [2]string, write func(n int)) {
 	s.t.Logf("%d connections gave out late what they had", late)
 }
 
-// foldedBy reports whether a member has folded all there is of its partitions.
+// foldedBy reports whether a member has folded all records of its partitions.
 func (s *site) foldedBy(m *member) bool {
 	ends := s.ends()
 	for n, at := range m.positions() {

@@ -17,10 +17,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
-// linesSession is how long a member of these tests may be silent.
+// linesSession is the session timeout of the members in these tests.
 const linesSession = 2 * time.Second
 
-// over makes a member's clients go over a line.
+// over returns a configuration in which a member's clients use a line.
 func over(c Config, line *proxy.Line) Config {
 	c.ClientOptions = append(c.ClientOptions, kgo.Dialer(line.Dialer(nil)), kgo.SessionTimeout(linesSession),
 		kgo.RequestTimeoutOverhead(linesSession/2))
@@ -28,7 +28,7 @@ func over(c Config, line *proxy.Line) Config {
 	return c
 }
 
-// until writes a few events after the other until something has happened.
+// until keeps writing a few events until something has happened.
 func (c *company) until(what string, happened <-chan struct{}) {
 	c.s.t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -44,10 +44,10 @@ func (c *company) until(what string, happened <-chan struct{}) {
 	}
 }
 
-// TestLinesBreak (R7): two members fold, each behind a connection of its own. Under traffic the
-// connection of one is cut during requests of each kind, and during their answers: then the request
-// was applied without the member knowing. Later the connection is half-open, slow, and frozen for
-// longer than a session. In the end every invariant holds.
+// TestLinesBreak (R7): two members fold, each over a connection of its own. Under traffic the test
+// cuts one connection during requests of each kind, and during their answers: then the broker has
+// applied the request and the member does not know. Later the connection is half-open, slow, and
+// frozen for longer than a session. In the end every invariant holds.
 func TestLinesBreak(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -67,7 +67,8 @@ func TestLinesBreak(t *testing.T) {
 				tr.until(fmt.Sprintf("%s, half %d, is cut", key.Name(), half), cut)
 			}
 		}
-		// A third member comes and goes: all join, open, and read where to begin.
+		// A third member comes and goes, so all members join, open partitions, and read where to
+		// begin.
 		for _, half := range []proxy.Half{proxy.Request, proxy.Answer} {
 			for _, key := range []kmsg.Key{kmsg.JoinGroup, kmsg.SyncGroup, kmsg.ListOffsets} {
 				lines[0].CutKafka(key, half, 1)
@@ -109,7 +110,7 @@ func TestLinesBreak(t *testing.T) {
 }
 
 // TestLinesOfTheCacheBreak (R7): the lines of a cache to Kafka and to Redis break, freeze and slow
-// down while a member publishes. Once they are mended Redis is what the log says.
+// down while a member publishes. Once they are mended, Redis equals the model of the log.
 func TestLinesOfTheCacheBreak(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -189,11 +190,11 @@ func (s *site) fillRedis(line *proxy.Line, addr string) filler {
 	return filler{c}
 }
 
-// redisAt is a client that notices a silent Redis after a second.
+// redisAt returns a client that notices a silent Redis after a second.
 func redisAt(t testing.TB, addr string) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true, MaxRetries: -1,
 		DialTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second})
-	t.Cleanup(func() { _ = c.Close() }) // of no interest any more
+	t.Cleanup(func() { _ = c.Close() }) // nothing is pending on it
 	return c
 }

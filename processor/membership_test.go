@@ -16,10 +16,10 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// TestJoinsAgainWithoutAWord: the group has expelled a member, and the member learns that from its
-// next JoinGroup. Its client joins again and keeps its partitions. What it had folded by then is
-// not published under the new membership, since another member may have owned the partitions: they
-// are opened again, from the group's offsets.
+// TestJoinsAgainWithoutAWord: the group has expelled a member, which learns that from its next
+// JoinGroup. Its client joins again and keeps its partitions. Another member may have owned the
+// partitions meanwhile. So the member does not publish, under its new membership, what it had
+// folded by then. It opens the partitions again from the group's offsets.
 func TestJoinsAgainWithoutAWord(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 2)
@@ -37,7 +37,7 @@ func TestJoinsAgainWithoutAWord(t *testing.T) {
 		t.Fatalf("producer %v, member %q", producer, before)
 	}
 
-	// Not even its last set leaves: it waits for an answer until all is over.
+	// Not even its last set leaves: the set waits for an answer until the membership is over.
 	var gone, refused atomic.Bool
 	k.Control(func(r kmsg.Request) (kmsg.Response, error, bool) {
 		k.KeepControl()

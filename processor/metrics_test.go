@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 )
 
-// gathered are the metrics of a registry: value by name and labels, such as name{a="1",b="2"}; a
-// histogram's is its count.
+// gathered returns the metrics of a registry: value by name and labels, such as name{a="1",b="2"}.
+// The value of a histogram is its count.
 func gathered(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -111,7 +111,8 @@ func TestMetrics(t *testing.T) {
 		t.Error("the Kafka clients have no metrics")
 	}
 
-	// A second one in the same registry is told so, and the first one's metrics go with it.
+	// A second processor in the same registry gets an error. The first processor's metrics are
+	// removed with it.
 	second, err := New(Config{Brokers: s.brokers, Group: "other", DataDir: t.TempDir(), Topics: names, Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestANewGroupNamesItsProducers: of each partition that begins at the start of its logs the group
-// has the producer before a record is folded, so also before anything is published. A successor of
-// a member that is frozen right then fences it.
+// TestANewGroupNamesItsProducers: for each partition that begins at the start of its logs, the
+// group has the producer before a record is folded, and so before anything is published. A
+// successor of a member that freezes right then fences it.
 func TestANewGroupNamesItsProducers(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
 	m := s.start(s.config(t.TempDir()))
@@ -31,8 +31,8 @@ func TestANewGroupNamesItsProducers(t *testing.T) {
 	})
 }
 
-// TestANewGroupNamesItsProducersWhereALogIsCutOff: where the oldest messages are gone the producer
-// stands beside offset 0 of the inputs that are whole, before the first commit.
+// TestANewGroupNamesItsProducersWhereALogIsCutOff: the oldest messages are gone. Before the first
+// commit, the group has the producer beside offset 0 of the inputs that are complete.
 func TestANewGroupNamesItsProducersWhereALogIsCutOff(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 1)
@@ -44,7 +44,7 @@ func TestANewGroupNamesItsProducersWhereALogIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := s.config(t.TempDir())
-	c.CommitEvery = time.Hour // an id does not wait for it
+	c.CommitEvery = time.Hour // writing the id does not wait for it
 	m := s.start(c)
 	defer m.stop()
 	until(t, "the group has a producer beside the reads", func() bool {

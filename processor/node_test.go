@@ -33,16 +33,16 @@ func TestOffsetsThatCannotBeReadShow(t *testing.T) {
 	m.ready(2)
 }
 
-// TestOffsetsThatNobodyAnswersFor (B12): each request for the group's offsets breaks off on its
-// way. The member is not ready for as long as that lasts, also between two sessions of its group,
-// and goes on by itself.
+// TestOffsetsThatNobodyAnswersFor (B12): each request for the group's offsets breaks off. The
+// member is not ready for as long as that lasts, also between two sessions of its group, and
+// continues by itself.
 func TestOffsetsThatNobodyAnswersFor(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
 		line := proxy.NewLine(t)
 		c := s.config(t.TempDir())
 		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(line.Dialer(nil)))
-		const sessions = 3 // each asks several times before it ends
+		const sessions = 3 // each retries several times before it ends
 		line.CutKafka(kmsg.OffsetFetch, proxy.Request, 1<<30)
 		m := s.start(c)
 		until(t, "sessions end for want of the group's offsets", func() bool {

@@ -95,7 +95,7 @@ func TestPartitionsAdded(t *testing.T) {
 	})
 }
 
-// TestRunRefusesTopicsThatDiffer: before the group is joined.
+// TestRunRefusesTopicsThatDiffer: Run refuses them before it joins the group.
 func TestRunRefusesTopicsThatDiffer(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
 	if _, err := testkit.Admin(t, s.brokers).CreatePartitions(context.Background(), 1, s.names().Inputs[2]); err != nil {

@@ -19,18 +19,18 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// company is the traffic of package workload on a site. The checker knows everything that is in it.
+// company is the traffic of package workload on a site. The checker reads all of it.
 type company struct {
 	s *site
 	w *workload.Workload
 	n int // records written
-	// erased is how many people have disappeared, one with about every hundred records.
+	// erased is the number of erased people, about one for every hundred records.
 	erased int
-	// waiting are the records that write is to send.
+	// waiting has the records that write will send.
 	waiting []*kgo.Record
 }
 
-// companyFanout makes channels of a company large and small again.
+// companyFanout is small enough that channels of a company become large and small again.
 const companyFanout = 8
 
 func (s *site) company(seed uint64) *company {
@@ -43,8 +43,8 @@ func (s *site) company(seed uint64) *company {
 	return c
 }
 
-// write writes n events, now and then erases somebody for good while a few go on, and waits for the
-// acknowledgement of all.
+// write writes n events and waits for the acknowledgement of all. Now and then it erases a person
+// while the others continue.
 func (c *company) write(n int) {
 	c.s.t.Helper()
 	c.w.Write(n)
@@ -62,14 +62,14 @@ func (c *company) write(n int) {
 	c.waiting = nil
 }
 
-// forCompany is the site's configuration with the settings of a company.
+// forCompany returns the site's configuration with the settings of a company.
 func (s *site) forCompany(dir string) Config {
 	c := s.config(dir)
 	c.Settings.FanoutLimit = companyFanout
 	return c
 }
 
-// remains is the content of the topics after an attack.
+// remains has the content of the topics after an attack.
 type remains struct {
 	partitions int32
 	settings   projections.Settings
@@ -86,7 +86,7 @@ func (s *site) remains(settings projections.Settings) *remains {
 	return r
 }
 
-// records are all records of some topics up to their ends as they are now, in the order of each
+// records returns all records of some topics up to their current ends, in the order of each
 // partition and under the names of package events.
 func (s *site) records(topics ...string) []*kgo.Record {
 	s.t.Helper()
@@ -132,9 +132,9 @@ func (s *site) records(topics ...string) []*kgo.Record {
 	return all
 }
 
-// checkStores wants a store at the end of the log for each partition in one of the data
-// directories, each of which must say what the model says and have the digest of a replay in an
-// order of its own (O1 to O5, O11).
+// checkStores requires a store at the end of the log for each partition, in one of the data
+// directories. Each store must agree with the model, and have the digest of a replay in another
+// order (O1 to O5, O11).
 func (s *site) checkStores(r *remains, c Config, dirs ...string) {
 	s.t.Helper()
 	s.withStores(c, dirs, func(p *projections.Partition) {
@@ -148,7 +148,8 @@ func (s *site) checkStores(r *remains, c Config, dirs ...string) {
 	})
 }
 
-// interleaved are the records of a partition in a random order in which each topic keeps its own.
+// interleaved returns the records of a partition in a random order, in which each topic keeps its
+// own.
 func interleaved(records []*kgo.Record, partition int32) (out []*kgo.Record) {
 	var of [events.NumInputs][]*kgo.Record
 	for _, r := range records {
@@ -173,8 +174,8 @@ func interleaved(records []*kgo.Record, partition int32) (out []*kgo.Record) {
 }
 
 // checkOutputs compares everything that was published with the model (O6), and the dead letters
-// with the bad records (G5). late says that a member may have lost a partition without knowing, and
-// may have had it again.
+// with the bad records (G5). late says that a member may have lost a partition without noticing,
+// and may have got it back.
 func (s *site) checkOutputs(r *remains, late bool) {
 	s.t.Helper()
 	names := s.names()
@@ -214,7 +215,7 @@ func (s *site) checkRedis(r *remains, rdb *redis.Client) {
 	}
 }
 
-// TestInterleavedKeepsTheOrderOfEachTopic: the digests of checkStores are of another order than
+// TestInterleavedKeepsTheOrderOfEachTopic: checkStores computes its digests in another order than
 // that of the offsets.
 func TestInterleavedKeepsTheOrderOfEachTopic(t *testing.T) {
 	var records []*kgo.Record

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// fragile is a disk and a bucket that panic once, where it is planted.
+// fragile is a disk and a bucket that panic once, at the planted place.
 type fragile struct {
 	snapshot.Bucket
 	list, get bool
@@ -67,7 +67,7 @@ func TestPanicWhileOpening(t *testing.T) {
 		list  bool
 		get   bool
 		disk  func(f *fragile) func(errorfs.Op) bool
-		opens bool // it opens all the same, from the log
+		opens bool // the partition opens nevertheless, from the log
 	}{
 		{name: "listing the snapshots", list: true},
 		{name: "bringing a file of one", get: true, opens: true},
@@ -77,7 +77,7 @@ func TestPanicWhileOpening(t *testing.T) {
 		{name: "removing what it replaces, once it is open", disk: nth(1, errorfs.OpRemoveAll, ".removing")},
 	} {
 		old, ahead := t.TempDir(), t.TempDir()
-		m := s.start(s.with(old, b)).ready(1) // a store that a snapshot will be ahead of
+		m := s.start(s.with(old, b)).ready(1) // makes a store that is behind a snapshot
 		tr.run(100)
 		s.caughtUp(m)
 		m.stop()

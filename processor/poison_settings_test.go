@@ -13,8 +13,8 @@ import (
 )
 
 // TestPoisonOfWhatUsersSay: bad events about users' settings of a channel (DESIGN §4.7) are copied
-// with their reason; events that are merely pointless are folded by the rules. Good records between
-// and behind them lose nothing, and a restart meets none of them again.
+// to the dead letters with their reason. Events without an effect are folded by the rules. Good
+// records between and after them are not lost, and a restart reads none of them again.
 func TestPoisonOfWhatUsersSay(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -47,7 +47,7 @@ func TestPoisonOfWhatUsersSay(t *testing.T) {
 			{events.Messages, `"channel_updated":{"labels":` + many(17, "l") + `}`, events.ReasonTooMany},
 			{events.Messages, `"messages_seeded":{"count":0}`, events.ReasonInvalidCount},
 			{events.Messages, `"messages_seeded":{"count":2147483649}`, events.ReasonInvalidCount},
-			{events.Messages, `"messages_seeded":{"count":5}`, ""}, // the channel has begun: ignored
+			{events.Messages, `"messages_seeded":{"count":5}`, ""}, // ignored, because the channel has begun
 
 			{events.Reads, `"messages_hidden":{"message_ids":` + many(1001, "m") + `}`, events.ReasonTooMany},
 			{events.Reads, `"messages_hidden":{"message_ids":` + control + `}`, events.ReasonInvalidID},
@@ -68,7 +68,7 @@ func TestPoisonOfWhatUsersSay(t *testing.T) {
 			{events.Reads, `"notify_set":{"level":"NONE","until":"9999-12-31T23:59:59Z"}`, ""},
 			{events.Reads, `"line_set":{}`, events.ReasonNoTarget},
 			{events.Reads, `"line_set":{"seq":0}`, events.ReasonZeroSeq},
-			{events.Reads, `"line_set":{"message_id":"never"}`, ""}, // stands as said
+			{events.Reads, `"line_set":{"message_id":"never"}`, ""}, // kept as stated
 			{events.Reads, `"read_up_to":{"seq":1,"thread_id":"m0","with_threads":true}`, events.ReasonInvalidID},
 			{events.Reads, `"flag_set":{"flagged":true,"head_seq":4294967295}`, ""},
 			{events.Reads, `"channel_filed":{"archived":true,"head_seq":4294967295}`, ""},
@@ -93,14 +93,14 @@ func TestPoisonOfWhatUsersSay(t *testing.T) {
 			s.post("general", fmt.Sprint("m", posts), "alice")
 			posts++
 		}
-		// A level until 1970 has already ended: the last one without an end applies.
+		// A level until 1970 has already ended, so the last level without an end applies.
 		s.raw(events.Reads, 0, []byte("general"), []byte(`{"channel_id":"general","user_id":"carol","min_version":2,"notify_set":{"level":"MENTIONS"}}`))
 		past := s.raw(events.Reads, 0, []byte("general"),
 			[]byte(`{"channel_id":"general","user_id":"carol","min_version":2,"notify_set":{"level":"NONE","until":"1970-01-01T00:00:00Z"}}`))
 		m.unread(past, "carol", "general")
 		s.caughtUp(m)
 		m.stop()
-		s.start(s.config(dir)).ready(1).stop() // none of it is met again
+		s.start(s.config(dir)).ready(1).stop() // reads none of it again
 
 		inputs := s.names().Inputs
 		for _, r := range s.deadLetters() {

@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
 
-// TestPoisonBecomesADeadLetter: whatever is in the value, the record is copied with its reason, the
-// others are folded, and the position moves on for good.
+// TestPoisonBecomesADeadLetter: whatever the value is, the record is copied to the dead letters
+// with its reason. The other records are folded, and the position moves past it for good.
 func TestPoisonBecomesADeadLetter(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -35,7 +35,8 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 		for reason, value := range poison {
 			offsets[reason] = s.raw(events.Messages, own, []byte("general"), value).Offset
 		}
-		// The topics' limit is on what is compressed: this one cannot be produced again as it is.
+		// The topics' limit applies to compressed records, so this record cannot be produced again
+		// as it is.
 		huge := s.raw(events.Reads, own, []byte("huge"), bytes.Repeat([]byte("x"), events.MaxValueBytes+1<<20))
 		elsewhere := s.raw(events.Messages, 1-own, []byte("general"), mustMarshal(t, postBy("general", "stray", "carol")))
 		last := s.post("general", "m1", "alice")
@@ -44,7 +45,7 @@ func TestPoisonBecomesADeadLetter(t *testing.T) {
 		}
 		s.caughtUp(m)
 		m.stop()
-		s.start(s.config(dir)).ready(2).stop() // none of it is met again
+		s.start(s.config(dir)).ready(2).stop() // reads none of it again
 
 		letters := s.deadLetters()
 		if len(letters) != len(poison)+2 {

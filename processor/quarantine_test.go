@@ -15,9 +15,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestCorruptStoreIsQuarantined: whatever file of the store is damaged or missing, the store is
-// moved aside, or nothing of it was lost; a snapshot or the log takes its place, and all is as it
-// was.
+// TestCorruptStoreIsQuarantined: whatever file of the store is damaged or missing, either nothing
+// is lost, or the store is moved aside and a snapshot or the log replaces it. The state is the same
+// as before.
 func TestCorruptStoreIsQuarantined(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -77,8 +77,8 @@ func damage(t testing.TB, name string) {
 	}
 }
 
-// TestCorruptWhileLive: a fold finds its store corrupt in the middle of its work. The partition is
-// rebuilt without a rebalance, once; the others go on all the while.
+// TestCorruptWhileLive: a fold finds its store corrupt amid its work. The partition is rebuilt
+// once, without a rebalance. The other partitions continue all the time.
 func TestCorruptWhileLive(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -111,7 +111,7 @@ func TestCorruptWhileLive(t *testing.T) {
 	})
 }
 
-// failing opens stores that report an error from some time on.
+// failing opens stores that report an error from some moment on.
 type failing struct {
 	mu  sync.Mutex
 	bad map[int32]error
@@ -130,7 +130,7 @@ func (f *failing) open(dir string, id projections.Identity, o projections.Option
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.bad, id.Partition) // what is opened anew is good again
+	delete(f.bad, id.Partition) // a store that is opened again works
 	return failingFold{setup.FoldOf(p), f, id.Partition}, nil
 }
 

@@ -41,7 +41,7 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 		s := newSite(t, env.Brokers, n)
 		tr := newTraffic(s, seed, 40)
 		dirs := []string{t.TempDir(), t.TempDir(), t.TempDir()}
-		const most = 4000 // events in a phase: a slow machine is not to be given more, the longer it takes
+		const most = 4000 // events in a phase: limits the work of a slow machine
 		during := func(f func()) {
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() {
@@ -55,7 +55,7 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 					}
 				}
 			}()
-			defer func() { // also where f gives up: the events of a test that has ended would fail another
+			defer func() { // even if f fails: later events would fail another test
 				close(stop)
 				<-done
 			}()
@@ -96,9 +96,9 @@ func TestRebalanceUnderTraffic(t *testing.T) {
 }
 
 // TestLostPartitionsAreOpenedAgain: the coordinator forgets the member during its work.
-// Unacknowledged changes are dropped with the partitions and folded again when they come back, and
-// nothing is missing in the end. Records published beyond the commits stay beside those published
-// then, as if there had been two owners.
+// Unacknowledged changes are dropped with the partitions and folded again when the partitions come
+// back. In the end nothing is missing. Records published beyond the commits remain beside those
+// published later, as with two owners.
 func TestLostPartitionsAreOpenedAgain(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 3)
@@ -133,7 +133,7 @@ func TestLostPartitionsAreOpenedAgain(t *testing.T) {
 	sameNewest(t, "published", published, replayed)
 }
 
-// lostOf is how many partitions a member has lost so far.
+// lostOf returns how many partitions a member has lost so far.
 func lostOf(t *testing.T, m *member) int {
 	t.Helper()
 	var lost dto.Metric
@@ -144,7 +144,8 @@ func lostOf(t *testing.T, m *member) int {
 }
 
 // TestPublishedButReportedAsFailed: the broker applies a produce request and answers with an error.
-// It is sent again, and nothing is missing or stands twice with different bytes.
+// The client sends it again. Nothing is missing, and no key has two records with the same stamp and
+// different bytes.
 func TestPublishedButReportedAsFailed(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 2)
@@ -195,7 +196,7 @@ func slowOpening(t *testing.T, brokers []string) {
 			}
 		}
 		b.stop()
-		a.ready(2) // also the partition whose opening it gave up
+		a.ready(2) // including the partition whose opening it gave up
 		a.unread(last, "alice", "general")
 		a.stop()
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/setup"
 )
 
-// askedByReader reports whether a request is a reader's fetch: the client's consumer fetches in
-// sessions, and asks without one to end it.
+// askedByReader reports whether a request is a reader's fetch. The client's consumer fetches in
+// sessions, and sends a fetch without a session only to end one.
 func askedByReader(req kmsg.Request) (*kmsg.FetchRequest, bool) {
 	f, ok := req.(*kmsg.FetchRequest)
 	return f, ok && f.SessionEpoch == -1 && len(f.Topics) == 1
@@ -46,7 +46,7 @@ func TestRebuildWhereFetchesFail(t *testing.T) {
 	const n = 3
 	s := newSite(t, k.ListenAddrs(), n)
 	tr := newTraffic(s, seed, 20)
-	for range 20 { // batches, at least
+	for range 20 { // makes at least as many batches
 		tr.run(100)
 	}
 	want, _ := s.replay()

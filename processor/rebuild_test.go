@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// rebuild is Rebuild on a site, into a directory of the test's.
+// rebuild runs Rebuild on a site, into a directory of the test.
 func (s *site) rebuild(dir string, change func(*RebuildConfig)) []Rebuilt {
 	s.t.Helper()
 	c := RebuildConfig{Config: s.config(dir)}
@@ -30,13 +30,13 @@ func (s *site) rebuild(dir string, change func(*RebuildConfig)) []Rebuilt {
 	return list
 }
 
-// TestRebuildEqualsTheLiveState: into an empty directory, up to the positions of stores that
-// stopped in the middle of the log, and on from there to its end.
+// TestRebuildEqualsTheLiveState: Rebuild fills an empty directory up to the positions of stores
+// that stopped amid the log, and resumes from there to its end.
 func TestRebuildEqualsTheLiveState(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
-		const n = rebuild.Clients + 2 // some are fed by the same client
+		const n = rebuild.Clients + 2 // so some share a client
 		s := newSite(t, env.Brokers, n)
 		tr := newTraffic(s, seed, 20)
 		tr.run(1500)
@@ -102,7 +102,7 @@ func TestRebuildRefusals(t *testing.T) {
 
 	refused := func(what, text string, change func(*RebuildConfig)) {
 		t.Helper()
-		c := RebuildConfig{Config: s.config(t.TempDir()), Parallel: 1} // one that is refused must not keep the other from its turn
+		c := RebuildConfig{Config: s.config(t.TempDir()), Parallel: 1} // a refused partition must not block the next one
 		change(&c)
 		list, err := Rebuild(context.Background(), c)
 		if err == nil && len(list) != 2 {

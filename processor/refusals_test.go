@@ -18,7 +18,7 @@ import (
 )
 
 // allFail waits until every partition of a member has failed with all of the texts, and the member
-// says so.
+// reports so.
 func (m *member) allFail(texts ...string) {
 	m.t.Helper()
 	until(m.t, fmt.Sprintf("every partition fails with %q", texts), func() bool {
@@ -73,7 +73,8 @@ func TestOnePartitionCountDiffersWhileRunning(t *testing.T) {
 	})
 }
 
-// addPartitions adds one, and passes the time in which a client looks at the topics again.
+// addPartitions adds a partition, and waits for as long as a client takes to look at the topics
+// again.
 func (b *bubble) addPartitions(t *testing.T, topics ...string) {
 	t.Helper()
 	if _, err := b.admin().CreatePartitions(context.Background(), 1, topics...); err != nil {
@@ -83,7 +84,7 @@ func (b *bubble) addPartitions(t *testing.T, topics ...string) {
 }
 
 // TestStoreOfANewerFormat: one partition's store was written by a newer build. That partition
-// stops, the others go on, and the store is left as it is.
+// stops, the other partitions continue, and the store stays unchanged.
 func TestStoreOfANewerFormat(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 3)
 	dir := t.TempDir()
@@ -120,8 +121,8 @@ func TestStoreOfANewerFormat(t *testing.T) {
 	})
 }
 
-// TestStoreOfAnotherClusterOrTopic: a data directory is given to a member of another cluster, and
-// of other topics.
+// TestStoreOfAnotherClusterOrTopic: a member of another cluster, or of other topics, gets an
+// existing data directory.
 func TestStoreOfAnotherClusterOrTopic(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 2)

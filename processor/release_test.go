@@ -17,9 +17,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestReleaseBehindACommitThatHangs: a member that gives partitions away waits for the brokers no
-// longer than it may, also where an earlier commit hangs and heeds no context, as kgo's do while
-// they wait for one before them.
+// TestReleaseBehindACommitThatHangs: a member that releases partitions waits for the brokers no
+// longer than its limit. This holds even while an earlier commit hangs and ignores its context, as
+// kgo's commits do while they wait for an earlier one.
 func TestReleaseBehindACommitThatHangs(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	cfg := s.config(t.TempDir())
@@ -55,7 +55,7 @@ func TestReleaseBehindACommitThatHangs(t *testing.T) {
 
 	w := p.newWorker(0, nil)
 	close(w.Opened)
-	close(w.Done) // it has nothing to finish
+	close(w.Done) // it has nothing left to do
 	p.workers[0] = w
 	released := make(chan struct{})
 	go func() {
@@ -64,7 +64,7 @@ func TestReleaseBehindACommitThatHangs(t *testing.T) {
 	}()
 	select {
 	case <-released:
-	case <-time.After(time.Minute): // it has a tenth of a second
+	case <-time.After(time.Minute): // its limit is a tenth of a second
 		t.Fatal("the release waits for the commit")
 	}
 }

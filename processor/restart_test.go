@@ -15,8 +15,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestReadyAtOnceWithNothingToDo (B1): a first start on empty topics, and a restart at the end,
-// need no record to come.
+// TestReadyAtOnceWithNothingToDo (B1): a first start on empty topics, and a restart at the end of
+// the log, need no further record to be ready.
 func TestReadyAtOnceWithNothingToDo(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 3)
@@ -59,7 +59,7 @@ func TestFirstRecordSurvivesARestart(t *testing.T) {
 	})
 }
 
-// committed are the group's offsets, by partition; none where there is none.
+// committed returns the group's offsets, by partition; zero if there is none.
 func (s *site) committed() []projections.Position {
 	s.t.Helper()
 	offsets, err := s.admin().FetchOffsets(context.Background(), s.group)
@@ -79,7 +79,7 @@ func (s *site) committed() []projections.Position {
 }
 
 // TestTransactionalTail (B2): the last offset of a log is the end of a transaction, committed or
-// aborted. What was aborted is not folded, and a rebuild ends.
+// aborted. Aborted records are not folded, and a rebuild ends.
 func TestTransactionalTail(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -107,7 +107,7 @@ func TestTransactionalTail(t *testing.T) {
 		transact("dropped", kgo.TryAbort)
 		dir := t.TempDir()
 		m := s.start(s.config(dir)).ready(1)
-		s.caughtUp(m) // up to beyond the last marker
+		s.caughtUp(m) // up to the offset after the last marker
 		last := &kgo.Record{Topic: s.names().Inputs[0], Offset: s.ends()[0][0] - 1}
 		if n := m.unread(last, "alice", "channel-0"); n != 1 {
 			t.Errorf("%d messages are there, want the committed one", n)
@@ -137,7 +137,7 @@ func (s *site) commits(marker int64) bool {
 	if len(records) == 0 || records[0].Offset != marker || !records[0].Attrs.IsControl() || len(records[0].Key) < 4 {
 		s.t.Fatalf("%s/0/%d is not the marker of a transaction", topic, marker)
 	}
-	const commit = 1 // the key is a version and this, two bytes each
+	const commit = 1 // the key has a version and this, two bytes each
 	return records[0].Key[3] == commit
 }
 
@@ -168,9 +168,9 @@ func TestLostStoreIsRebuiltInSilence(t *testing.T) {
 	})
 }
 
-// TestKilledMemberFallsBackAndFoldsAgain: a killed process is simulated by an earlier copy of its
-// store. Records published after the copy are not published again, others are, and the bytes are
-// the same.
+// TestKilledMemberFallsBackAndFoldsAgain: an earlier copy of its store simulates a killed process.
+// The next process does not publish again what was committed, and publishes the rest. The state and
+// the outputs are those of a replay.
 func TestKilledMemberFallsBackAndFoldsAgain(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -204,8 +204,8 @@ func TestKilledMemberFallsBackAndFoldsAgain(t *testing.T) {
 	})
 }
 
-// TestQuietPartitionOutlivesItsLog (B6): a partition had no records for long, and its log was
-// deleted up to the end. A member that is cut off from the brokers and stops has everything on
+// TestQuietPartitionOutlivesItsLog (B6): a partition had no records for long, and retention deleted
+// its log up to the end. A member that is cut off from the brokers and stops has everything on
 // disk: its store is at the end of the log, and the next member continues from there.
 func TestQuietPartitionOutlivesItsLog(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
@@ -213,7 +213,7 @@ func TestQuietPartitionOutlivesItsLog(t *testing.T) {
 		dir := t.TempDir()
 		var w wire
 		c := s.config(dir)
-		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(w.dial), kgo.SessionTimeout(2*time.Second)) // which the next one waits for
+		c.ClientOptions = append(c.ClientOptions, kgo.Dialer(w.dial), kgo.SessionTimeout(2*time.Second)) // the next member waits for its end
 		c.StopTimeout = time.Second
 		m := s.start(c).ready(1)
 		s.join("general", "alice", "bob")

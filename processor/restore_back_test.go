@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestSnapshotThatDoesNotOpenGivesTheStoreBack: a snapshot that is far ahead of the store takes its
-// place and turns out to be corrupt on this disk. The store is the next that is good: the log,
-// which does not reach back any further than that, would not do without it.
+// TestSnapshotThatDoesNotOpenGivesTheStoreBack: a snapshot that is far ahead of the store replaces
+// it, and turns out to be corrupt on this disk. The log does not reach back further than the store.
+// So the store comes back into place.
 func TestSnapshotThatDoesNotOpenGivesTheStoreBack(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)

@@ -21,15 +21,15 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// ends is a disk that fails at its n-th write: its contents then are kept as after a crash, and
-// nothing is written to it after that.
+// ends is a disk that fails at its n-th write. It keeps the contents that a crash would leave, and
+// accepts no later write.
 type ends struct {
 	disk  *vfs.MemFS
 	crash vfs.CrashCloneCfg
 
 	mu     sync.Mutex
 	writes int
-	left   *vfs.MemFS // nil until then
+	left   *vfs.MemFS // nil until the failure
 }
 
 var errKilled = errors.New("killed")
@@ -53,21 +53,21 @@ func (e *ends) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (e *ends) String() string { return "a kill" }
 
-// replacing is a member whose store of partition 0 a snapshot is far ahead of. Each disk that it is
-// given holds that store.
+// replacing is a member with a snapshot that is far ahead of its store of partition 0. Each disk
+// that the test gives it has that store.
 type replacing struct {
 	*mover
 	bucket    snapshot.Bucket
 	from, to  projections.Position
 	old, new  [16]byte // digests
 	untouched *vfs.MemFS
-	opened    bool // the snapshot's store was, in the newest try
+	opened    bool // the latest try opened the snapshot's store
 }
 
 func newReplacing(t *testing.T) *replacing {
 	m := newMover(t, t.TempDir(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	r := &replacing{mover: m, untouched: vfs.NewMem()}
-	m.cfg.DataDir = "data" // not of this machine's disk
+	m.cfg.DataDir = "data" // in memory, not on this machine's disk
 	r.bucket, _ = bucket(t)
 	dir := StoreDir(m.cfg.DataDir, 0)
 	if err := r.untouched.MkdirAll(m.cfg.DataDir, 0o755); err != nil {
@@ -116,7 +116,7 @@ func postTo(t *testing.T, p *projections.Partition, end int64) (projections.Posi
 	return p.Position(), p.Digest()
 }
 
-// disk is one with the store of before on it.
+// disk returns a disk with the old store.
 func (r *replacing) disk() *vfs.MemFS {
 	disk := vfs.NewCrashableMem()
 	if _, err := vfs.Clone(r.untouched, disk, r.cfg.DataDir, r.cfg.DataDir, vfs.CloneSync); err != nil {
@@ -132,8 +132,8 @@ func (r *replacing) disk() *vfs.MemFS {
 	return disk
 }
 
-// open opens the partition on a disk, whose snapshots are corrupt once they are in place, or are
-// not.
+// open opens the partition on a disk. corrupt says whether a snapshot is corrupt once it is in
+// place.
 func (r *replacing) open(disk vfs.FS, corrupt bool) (setup.Fold, error) {
 	r.cfg.FS, r.cfg.CloserRecords, r.opened = disk, 1, false
 	r.cfg.Snapshots = snapshot.New(r.bucket, snapshot.Options{FS: disk, Parallel: 1})
@@ -165,24 +165,24 @@ func (r *replacing) check(when string, f setup.Fold, disk vfs.FS, at projections
 	}
 }
 
-// TestKilledWhileASnapshotTakesThePlace: a process is killed, or its machine loses its power,
-// before each write of a restore over a store that the log cannot be folded on without. If the
-// snapshot, which was never open until then, turns out to be corrupt, the next start has the store;
-// and if not, the snapshot. Nothing is left beside them.
+// TestKilledWhileASnapshotTakesThePlace: a process is killed, or its machine loses power, before
+// each write of a restore over a store without which the log cannot be folded on. If the snapshot,
+// which nobody had opened until then, turns out to be corrupt, the next start has the store, and
+// otherwise the snapshot. Nothing else is left beside them.
 func TestKilledWhileASnapshotTakesThePlace(t *testing.T) {
 	r := newReplacing(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rnd := rand.New(rand.NewPCG(seed, 1))
-	for _, first := range []bool{false, true} { // whether it is found corrupt before the kill already
+	for _, first := range []bool{false, true} { // whether it is found corrupt before the kill
 		writes := 0
 		for ended := false; !ended; writes++ {
-			// All or nothing of what is not synced: Pebble's own opening needs names to reach a
-			// directory in their order.
+			// Either all or nothing of what is not synced survives. Pebble's own opening needs
+			// names to reach a directory in their order.
 			e := &ends{disk: r.disk(), writes: writes, crash: vfs.CrashCloneCfg{UnsyncedDataPercent: 100 * rnd.IntN(2), RNG: rnd}}
 			f, err := r.open(errorfs.Wrap(e.disk, e), first)
 			if err == nil {
-				_ = f.Close() // it is dead
+				_ = f.Close() // the process is dead
 			}
 			if ended = e.left == nil; ended {
 				if err != nil {
@@ -194,7 +194,7 @@ func TestKilledWhileASnapshotTakesThePlace(t *testing.T) {
 			when := fmt.Sprintf("killed before write %d of a restore of a snapshot that opens: %t", writes, !first)
 			for _, corrupt := range []bool{true, false} {
 				if corrupt && proven {
-					continue // the store was not needed any more
+					continue // nothing needs the store any more
 				}
 				left := vfs.NewMem()
 				if _, err := vfs.Clone(e.left, left, r.cfg.DataDir, r.cfg.DataDir); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// counted is the value of a counter of the member.
+// restored returns the value of the member's counter of restores with this outcome.
 func (m *member) restored(outcome string) int {
 	return int(counterValue(m.t, m.metrics.Restores.WithLabelValues(outcome)))
 }
@@ -30,8 +30,7 @@ func (m *member) trimmed(s *site, to projections.Position, partition int32) {
 }
 
 // TestRestoreWithoutStore: a member with an empty disk starts from the snapshots and publishes
-// nothing again; the log may even be gone. In the end all is as a replay of the whole log would
-// make it.
+// nothing again, even if the log is gone. The final state equals that of a replay of the whole log.
 func TestRestoreWithoutStore(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 2
@@ -61,8 +60,8 @@ func TestRestoreWithoutStore(t *testing.T) {
 	})
 }
 
-// TestRestoreWhenTheLogIsTrimmed: the log does not reach back to the store any more, but to a
-// snapshot. Without one the partition is refused.
+// TestRestoreWhenTheLogIsTrimmed: the log reaches back to a snapshot, but no longer to the store.
+// Without a snapshot the partition is refused.
 func TestRestoreWhenTheLogIsTrimmed(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -115,8 +114,8 @@ func (s *site) digestAfter(dir string) [16]byte {
 	return s.digests(s.config(""), dir)[0]
 }
 
-// TestRestoreFallsBack: the newest snapshot is damaged, so the one before is used; then that too,
-// and the log is folded.
+// TestRestoreFallsBack: the newest snapshot is damaged, so the member uses the one before it. Then
+// that one is damaged too, and the member folds the log.
 func TestRestoreFallsBack(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 1)
@@ -139,7 +138,7 @@ func TestRestoreFallsBack(t *testing.T) {
 		for _, f := range list[1].Manifest.Files {
 			named[f.Object] = true
 		}
-		for _, f := range list[0].Manifest.Files { // those of the newest alone
+		for _, f := range list[0].Manifest.Files { // the files that only the newest has
 			if !named[f.Object] {
 				if err := os.Truncate(filepath.Join(at, "partition-0", f.Object), f.Size/2); err != nil {
 					t.Fatal(err)

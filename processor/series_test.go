@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 )
 
-// All series that an alert looks at are there before the first event.
+// All series that an alert uses exist before the first event.
 func TestSeriesFromTheStart(t *testing.T) {
 	s := testkit.NewSeries()
 	topics := Topics{Inputs: events.InputTopics, Unread: "u", Channels: "c", Receipts: "r", DeadLetters: "d"}

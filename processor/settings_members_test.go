@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestMembersTellOfOtherSettings: two members of one group with different settings both log that,
-// with both settings and the way out, and count each other; neither stops. They log it once, again
+// TestMembersTellOfOtherSettings: two members of one group have different settings. Both log that,
+// with both settings and the way out, and count each other. Neither stops. They log it once, again
 // after a while, and when it is over.
 func TestMembersTellOfOtherSettings(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 2)
@@ -71,7 +71,7 @@ func TestMembersTellOfOtherSettings(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	<-ctx.Done()
-	members[0].compareOnce(ctx, &seen[0]) // brokers that do not answer say nothing of settings
+	members[0].compareOnce(ctx, &seen[0]) // brokers that do not answer prove nothing about settings
 	if others(members[0]) != 0 {
 		t.Error("who cannot be asked counts")
 	}

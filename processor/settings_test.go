@@ -14,8 +14,8 @@ import (
 )
 
 // TestOtherSettingsAreRefused: a store, a standby's store, a snapshot and a resumed rebuild were
-// folded with one value of a setting, and the process has another. Each is refused with both values
-// and the way out, and nothing of it is folded.
+// folded with one value of a setting, and the process has another value. The process refuses each
+// with both values and the way out, and folds nothing of it.
 func TestOtherSettingsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*projections.Settings)
@@ -83,7 +83,7 @@ func TestOtherSettingsAreRefused(t *testing.T) {
 			z.stop()
 			a.stop()
 
-			// The log is gone up to the snapshot: without it nothing can be opened.
+			// The log is gone up to the snapshot, so nothing can be opened without it.
 			trim := kadm.Offsets{}
 			trim.Add(kadm.Offset{Topic: s.names().Inputs[0], Partition: 0, At: 1})
 			if _, err := testkit.Admin(t, s.brokers).DeleteRecords(t.Context(), trim); err != nil {

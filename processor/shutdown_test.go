@@ -18,8 +18,8 @@ import (
 type hangingDisk struct {
 	failing atomic.Bool
 	hangs   struct{ open, apply, close atomic.Bool }
-	free    chan struct{} // closed when nothing hangs any more
-	reached sync.Map      // what has hung
+	free    chan struct{} // closed when nothing may hang any more
+	reached sync.Map      // the operations that have hung
 }
 
 func (d *hangingDisk) wait(what string, hangs *atomic.Bool) error {
@@ -84,7 +84,7 @@ func TestStopWhateverTheDiskDoes(t *testing.T) {
 			s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)
 			d := &hangingDisk{free: make(chan struct{})}
 			c := s.config(t.TempDir())
-			c.StopTimeout, c.ShutdownTimeout = time.Hour, 2*time.Second // a stop is no revocation
+			c.StopTimeout, c.ShutdownTimeout = time.Hour, 2*time.Second // a stop is not a revocation, so StopTimeout does not apply
 			setup.HooksOf(&c).OpenStore = d.open
 			var hung string
 			if name == "opening hangs" {

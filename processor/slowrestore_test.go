@@ -40,9 +40,9 @@ func (g *gated) Get(ctx context.Context, key string) (io.ReadCloser, snapshot.Ob
 	return g.Bucket.Get(ctx, key)
 }
 
-// TestSlowRestoreHoldsUpNobody (B5, B8): while one partition is restored, the other one of the same
-// assignment is live, /readyz shows the progress, and members come and go. A restore whose
-// partition goes away is cancelled and leaves nothing.
+// TestSlowRestoreHoldsUpNobody (B5, B8): while a member restores one partition, the other partition
+// of the same assignment is live, /readyz shows the progress, and members come and go. If the
+// partition goes away, its restore is cancelled and leaves nothing.
 func TestSlowRestoreHoldsUpNobody(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		s := newSite(t, env.Brokers, 2)
@@ -70,7 +70,7 @@ func TestSlowRestoreHoldsUpNobody(t *testing.T) {
 		}
 		tr.run(50)
 
-		// Members come until the restored partition has moved, and go again.
+		// Members come until the restored partition has moved, and leave again.
 		other := s.start(s.config(t.TempDir())).ready(1)
 		tr.run(50)
 		other.stop()

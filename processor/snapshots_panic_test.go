@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// buggedBucket panics once at a call that is armed.
+// buggedBucket panics once, at the armed call.
 type buggedBucket struct {
 	snapshot.Bucket
 	bug *bug
@@ -59,10 +59,10 @@ type buggedReader struct {
 
 func (r *buggedReader) Read(b []byte) (int, error) { r.bug.at(0, "read"); return r.ReadCloser.Read(b) }
 
-// TestPanicInSnapshots: a panic in the taking of a snapshot, in the pruning behind it, in the last
-// one of a node that stops, or in a restoring is the end of that snapshot. The partition is live
-// all the time, or opens from the log; the next snapshot is taken; no lock is held and no file is
-// left. It is so for the one member there is, and for three.
+// TestPanicInSnapshots: a panic while a snapshot is taken, during the prune after it, in the last
+// snapshot of a node that stops, or during a restore ends that snapshot. The partition is live all
+// the time, or opens from the log. The next snapshot succeeds, no lock is held, and no file is
+// left. This holds with one member and with three.
 func TestPanicInSnapshots(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestPanicInSnapshots(t *testing.T) {
 				c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 				setup.HooksOf(&c).RetryAfter = func(int) time.Duration { return time.Millisecond }
 				c.Snapshots = snapshot.New(&buggedBucket{inner, bug}, snapshot.Options{Logger: c.Logger, Keep: 1})
-				c.SnapshotEvery = time.Hour // only the last ones come by themselves
+				c.SnapshotEvery = time.Hour // so that only the last ones are automatic
 				m := s.start(c)
 				configs[m] = c
 				return m
@@ -165,7 +165,7 @@ func TestPanicInSnapshots(t *testing.T) {
 			until(t, "goroutines are as before", func() bool { return runtime.NumGoroutine() <= goroutines+5 })
 
 			post()
-			bug.arm("put") // in the last snapshot, whichever member's
+			bug.arm("put") // in the last snapshot, of either member
 			for _, m := range members {
 				m.stop()
 			}

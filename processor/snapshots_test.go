@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// bucket is an empty directory for snapshots.
+// bucket returns an empty directory for snapshots.
 func bucket(t testing.TB) (snapshot.Bucket, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,8 +32,8 @@ func (s *site) with(dir string, b snapshot.Bucket) Config {
 	return c
 }
 
-// snapshots takes one of every partition, of all that was folded: the store follows a little later,
-// and is waited for.
+// snapshots takes a snapshot of everything that is folded of every partition. The store is a little
+// behind the fold, so snapshots waits for it.
 func (m *member) snapshots(partitions int32) {
 	m.t.Helper()
 	for n := range partitions {
@@ -56,7 +56,7 @@ func (m *member) stored(n int32, at projections.Position) {
 	until(m.t, "the partition is stored", func() bool {
 		p, err := m.Live(n)
 		if err != nil {
-			return false // it comes again
+			return false // the store will catch up
 		}
 		p.RLock()
 		defer p.RUnlock()
@@ -64,7 +64,8 @@ func (m *member) stored(n int32, at projections.Position) {
 	})
 }
 
-// TestSnapshotsAreTaken: by the clock, pruned to the limit, and once more during the stop.
+// TestSnapshotsAreTaken: a member takes snapshots at intervals, prunes them to the limit, and takes
+// one more during its stop.
 func TestSnapshotsAreTaken(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	b, _ := bucket(t)
@@ -94,7 +95,7 @@ func TestSnapshotsAreTaken(t *testing.T) {
 	if err != nil || len(list) == 0 || list[0].Manifest.Position() != end || !list[0].Current {
 		t.Fatalf("after the stop at %v there is %+v, %v", end, list, err)
 	}
-	if len(list) > 4 { // those that were taken while it stopped and on the way out are not followed by a prune
+	if len(list) > 4 { // no prune follows the snapshots of the stop
 		t.Errorf("%d snapshots are left of 5 or more, of which 2 are to be kept", len(list))
 	}
 	leftovers := 0

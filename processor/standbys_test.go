@@ -20,7 +20,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// wire is a way to the brokers that can be cut: to them the process behind it is dead from then on.
+// wire is a connection to the brokers that a test can cut. From then on the process behind it is
+// dead to the brokers.
 type wire struct {
 	mu    sync.Mutex
 	cut   bool
@@ -51,7 +52,7 @@ func (w *wire) kill() {
 	}
 }
 
-// opens counts the stores that a member opens and lets the test hold them up.
+// opens counts the stores that a member opens, and lets the test delay the openings.
 type opens struct {
 	count atomic.Int32
 	gate  chan struct{} // nil: open at once
@@ -98,7 +99,7 @@ func (s *site) matchesReplay(owners int, dirs ...string) {
 }
 
 // TestStandbyTakesOver: the owner of half of the partitions crashes during its work. The other
-// member continues from its own folds without opening a store again, and nothing is missing.
+// member continues from its own standbys without opening a store again, and nothing is missing.
 func TestStandbyTakesOver(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -110,12 +111,12 @@ func TestStandbyTakesOver(t *testing.T) {
 		var stores opens
 		ca.Standbys, cb.Standbys = 1, 1
 		ca.ClientOptions = append(ca.ClientOptions, kgo.Dialer(w.dial))
-		if !env.Real { // which allows nothing below 6 s
+		if !env.Real { // a real Kafka allows nothing below 6 s
 			ca.ClientOptions = append(ca.ClientOptions, kgo.SessionTimeout(time.Second))
 		}
 		ca.StopTimeout = time.Second
 		setup.HooksOf(&cb).OpenStore = stores.open
-		cb.ShutdownTimeout = 30 * time.Second // it finishes in order, however busy the machine is
+		cb.ShutdownTimeout = 30 * time.Second // enough to finish in an orderly way on a busy machine
 		a, b := s.start(ca), s.start(cb)
 		a.ready(n / 2)
 		b.ready(n / 2)
@@ -137,14 +138,14 @@ func TestStandbyTakesOver(t *testing.T) {
 	})
 }
 
-// TestStandbyFailsWhileItBecomesTheOwner: no other member opens its partition, so it must.
+// TestStandbyFailsWhileItBecomesTheOwner: no other member opens its partition, so this member must.
 func TestStandbyFailsWhileItBecomesTheOwner(t *testing.T) {
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), 1)
 	tr := newTraffic(s, rand.Uint64(), 20)
 	tr.run(200)
 	ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
 	ca.Standbys, cb.Standbys = 1, 1
-	ca.NearRecords, cb.NearRecords = 1, 1 // so that nothing moves while its owner is well
+	ca.NearRecords, cb.NearRecords = 1, 1 // so that nothing moves while its owner works
 	a := s.start(ca).ready(1)
 	s.caughtUp(a)
 	var b *member
@@ -169,7 +170,7 @@ func TestStandbyFailsWhileItBecomesTheOwner(t *testing.T) {
 	b.follows(s, 1)
 	a.stop()
 	b.ready(1)
-	if !failed.Load() { // between its assignment and the offsets it had not tailed the partition any more
+	if !failed.Load() { // it may stop tailing before it gets the offsets
 		t.Log("the standby ended before it was the owner, which others test")
 	}
 	tr.run(200)
@@ -189,11 +190,11 @@ func TestStandbyDoesNotWaitForOthers(t *testing.T) {
 	ca, cb := s.config(t.TempDir()), s.config(t.TempDir())
 	ca.Standbys, cb.Standbys = 1, 1
 	ca.StopTimeout = time.Second
-	ca.NearRecords, cb.NearRecords = 1, 1 // so that nothing moves while its owner is well
+	ca.NearRecords, cb.NearRecords = 1, 1 // so that nothing moves while its owner works
 	ca.ClientOptions = append(ca.ClientOptions, kgo.Dialer(w.dial), kgo.SessionTimeout(time.Second))
 	a := s.start(ca).ready(n)
 	s.caughtUp(a)
-	const slow = 1 // the partition that is to move, and takes long; the other is tailed as a standby
+	const slow = 1 // the partition that will move and opens slowly; the other has a standby
 	gate := make(chan struct{})
 	setup.HooksOf(&cb).OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 		if id.Partition == slow {
@@ -315,7 +316,7 @@ func TestMembersComeAndGoWithStandbys(t *testing.T) {
 	for _, i := range slices.Sorted(maps.Keys(members)) {
 		members[i].stop()
 	}
-	last := s.start(s.config(dirs[0])).ready(n) // with time to stop
+	last := s.start(s.config(dirs[0])).ready(n) // with its full time to stop
 	s.caughtUp(last)
 	last.stop()
 	s.matchesReplay(2, dirs...)

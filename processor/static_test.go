@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// moved is how many partitions were assigned to, revoked from and lost by a member.
+// moved returns how many partitions a member was assigned, had revoked and lost.
 func (m *member) moved() map[string]int {
 	m.t.Helper()
 	moved := map[string]int{}
@@ -25,7 +25,7 @@ func (m *member) moved() map[string]int {
 	return moved
 }
 
-// numbers are the partitions that a member owns.
+// numbers returns the partitions that a member owns.
 func (m *member) numbers() []int32 {
 	var all []int32
 	for _, st := range m.Status() {
@@ -34,10 +34,10 @@ func (m *member) numbers() []int32 {
 	return all
 }
 
-// TestStaticMemberComesBack: a process that stops and starts again under its instance id has its
-// partitions again, and the other member notices nothing, whichever of the two leads the group, and
-// although it tails what the other owns. The embedded broker rebalances where Apache Kafka does
-// not: with standbys they would take over there.
+// TestStaticMemberComesBack: a process that stops and starts again under its instance id gets its
+// partitions back. The other member notices nothing, whichever of the two leads the group, although
+// it tails what the other owns. The embedded broker rebalances where Apache Kafka does not: with
+// standbys the other member would take over there.
 func TestStaticMemberComesBack(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		const n = 4
@@ -48,7 +48,7 @@ func TestStaticMemberComesBack(t *testing.T) {
 		if env.Real {
 			ca.Standbys, cb.Standbys = 1, 1
 		}
-		b := s.start(cb).ready(n) // the first to come leads the group
+		b := s.start(cb).ready(n) // the first member leads the group
 		a := s.start(ca).ready(n / 2)
 		b.ready(n / 2)
 		tr.run(500)

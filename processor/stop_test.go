@@ -30,7 +30,7 @@ func (d *diary) note(what string) {
 	d.entries = append(d.entries, what)
 }
 
-// last is where an entry stands last, -1 if it does not.
+// last returns the last index of an entry, -1 if there is none.
 func (d *diary) last(what string) int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +69,7 @@ func (c diaryCut) Apply() error {
 	return c.Cut.Apply()
 }
 
-// outputTopics are the names and ids of the topics that deltas go to.
+// outputTopics returns the names and ids of the topics that deltas go to.
 func (s *site) outputTopics() map[string]bool {
 	s.t.Helper()
 	names := s.names()
@@ -84,13 +84,13 @@ func (s *site) outputTopics() map[string]bool {
 	return all
 }
 
-// TestGracefulStopInOrder: publish, store, close, commit, leave. The committed offsets are those of
-// the store, so that the next owner has nothing to fold again.
+// TestGracefulStopInOrder: a stop publishes, stores, closes, commits and leaves, in this order. The
+// committed offsets are those of the store, so the next owner has nothing to fold again.
 func TestGracefulStopInOrder(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	s := newSite(t, k.ListenAddrs(), 1)
 	c := s.config(t.TempDir())
-	c.CutEvery, c.CommitEvery = time.Hour, time.Hour // so that the stop has something to store and to commit
+	c.CutEvery, c.CommitEvery = time.Hour, time.Hour // so that the stop has something to store and commit
 	var d diary
 	setup.HooksOf(&c).OpenStore = func(dir string, id projections.Identity, o projections.Options) (setup.Fold, error) {
 		f, err := setup.Open(dir, id, o)
@@ -146,9 +146,9 @@ func TestGracefulStopInOrder(t *testing.T) {
 	}
 }
 
-// TestSlowOpeningKeepsItsSession (B8): stores that take longer to open than the session and many
-// heartbeats, while other members come and go. The member stays in its group all the while, and is
-// ready when its stores are open.
+// TestSlowOpeningKeepsItsSession (B8): stores take longer to open than the session and many
+// heartbeats, while other members come and go. The member stays in its group all the time, and is
+// ready once its stores are open.
 func TestSlowOpeningKeepsItsSession(t *testing.T) {
 	const n = 4
 	k := testkit.FakeKafka(t)

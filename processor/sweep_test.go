@@ -23,7 +23,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// mover is a member whose clock and group the test sets, without a network.
+// mover is a member without a network, whose clock and group the test sets.
 type mover struct {
 	*Processor
 	t      *testing.T
@@ -32,7 +32,7 @@ type mover struct {
 	log    bytes.Buffer
 }
 
-// newMover makes a member that is in its group, with a data directory of before.
+// newMover returns a member that is in its group, with an existing data directory.
 func newMover(t *testing.T, dir string, now time.Time) *mover {
 	t.Helper()
 	m := &mover{t: t, now: now, owners: map[int32]string{}}
@@ -85,9 +85,9 @@ func (m *mover) left(what string, got []int32, want ...int32) {
 	}
 }
 
-// TestStoresThatMovedAwayGo: of the stores on a disk those go that nobody here has to do with,
-// after the time, which a restart does not begin anew; while another member is known to own them,
-// and no other process uses them.
+// TestStoresThatMovedAwayGo: sweep removes the stores of partitions that this member neither owns
+// nor tails, after the retention time, which a restart does not extend. It removes a store only
+// while another member is known to own the partition and no other process uses the store.
 func TestStoresThatMovedAwayGo(t *testing.T) {
 	dir, began := t.TempDir(), time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	storesAre(t, dir, 0, 1, 2, 3, 4, 5, 6, 7, 8)
@@ -108,7 +108,7 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 	m.left("at first", m.sweep(0), 0, 1, 2, 3, 4, 5, 6, 7, 8)
 	m.left("a second before the time", m.sweep(24*time.Hour-time.Second), 0, 1, 2, 3, 4, 5, 6, 7, 8)
 
-	m = begin(newMover(t, dir, m.now)) // a restart
+	m = begin(newMover(t, dir, m.now)) // as after a restart
 	m.joined = false
 	m.left("before the group is joined", m.sweep(time.Second), 0, 1, 2, 3, 4, 5, 6, 7, 8)
 	m.joined = true
@@ -146,9 +146,9 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 	}
 }
 
-// TestAStoreThatComesBackStays: whoever opens a store ends the time, and the next time is a new
-// one; a note that says nothing, or that is of the future, begins it too; and what a crash left of
-// a removal goes.
+// TestAStoreThatComesBackStays: opening a store ends its retention time, and the next time begins
+// anew. An empty note, or a note from the future, also restarts it. sweep removes what a crash left
+// of a removal.
 func TestAStoreThatComesBackStays(t *testing.T) {
 	dir := t.TempDir()
 	storesAre(t, dir, 1, 2, 3)
@@ -180,9 +180,9 @@ func TestAStoreThatComesBackStays(t *testing.T) {
 	m.left("is over", m.sweep(time.Second))
 }
 
-// TestWhatAKillLeftOfARestoreGoesToo: a process is killed while a snapshot takes the place of a
-// store, and the partition moves away: the store that was replaced, which may be all there is, and
-// a snapshot in part go with the store in place.
+// TestWhatAKillLeftOfARestoreGoesToo: a process is killed while a snapshot replaces a store, and
+// then the partition moves away. Besides the store in place, sweep removes the replaced store,
+// which may be the only complete one, and a partial snapshot.
 func TestWhatAKillLeftOfARestoreGoesToo(t *testing.T) {
 	dir := t.TempDir()
 	storesAre(t, dir, 1, 2)
@@ -213,8 +213,8 @@ func TestWhatAKillLeftOfARestoreGoesToo(t *testing.T) {
 	}
 }
 
-// TestWhoComesWhileAStoreGoesWaits: a partition that is assigned at that moment is opened when the
-// store is gone.
+// TestWhoComesWhileAStoreGoesWaits: a partition that is assigned while its store is being removed
+// opens after the removal.
 func TestWhoComesWhileAStoreGoesWaits(t *testing.T) {
 	m := newMover(t, t.TempDir(), time.Now())
 	done, ok := m.reserve(3)
@@ -234,8 +234,8 @@ func TestWhoComesWhileAStoreGoesWaits(t *testing.T) {
 	}
 }
 
-// TestPartitionsComeBackToWhereTheirStoresWent: with hardly any retention, members that share
-// partitions out again and again come to the state that a replay has.
+// TestPartitionsComeBackToWhereTheirStoresWent: with hardly any retention, members that share out
+// partitions repeatedly reach the state of a replay.
 func TestPartitionsComeBackToWhereTheirStoresWent(t *testing.T) {
 	const n = 4
 	s := newSite(t, testkit.FakeKafka(t).ListenAddrs(), n)

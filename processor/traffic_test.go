@@ -25,8 +25,8 @@ import (
 )
 
 // traffic writes random events of a small company: channels of 2 to 80 members (some above the
-// fan-out limit) who post, read, mark and leave. It is a function of its seed but for the offsets,
-// which depend on nothing else.
+// fan-out limit) who post, read, mark and leave. It is a function of its seed. Only the offsets
+// differ, and nothing depends on them.
 type traffic struct {
 	s        *site
 	r        *rand.Rand
@@ -82,7 +82,7 @@ func (tr *traffic) run(n int) {
 	for range n {
 		c := tr.r.IntN(len(tr.channels))
 		user := tr.channels[c][tr.r.IntN(len(tr.channels[c]))]
-		message := fmt.Sprintf("m%d", tr.r.IntN(tr.posted[c]+2)) // now and then one that is not there yet
+		message := fmt.Sprintf("m%d", tr.r.IntN(tr.posted[c]+2)) // sometimes a message that does not exist yet
 		if !tr.said.Nothing() && tr.r.IntN(5) == 0 {
 			switch body := tr.said.Body(tr.r, tr.posted[c], time.Unix(1_760_000_000, 0)).(type) {
 			case nil:
@@ -123,7 +123,7 @@ func (tr *traffic) run(n int) {
 }
 
 // endsOf lists the ends of topics. It asks again until each partition's leader has answered: a
-// partition that has none at the moment is told in its own error, with an offset of -1.
+// partition without a leader has its own error and an offset of -1.
 func (s *site) endsOf(topics ...string) kadm.ListedOffsets {
 	s.t.Helper()
 	var listed kadm.ListedOffsets
@@ -140,7 +140,7 @@ func (s *site) endsOf(topics ...string) kadm.ListedOffsets {
 	return nil
 }
 
-// ends are the ends of the input logs, by partition.
+// ends returns the ends of the input logs, by partition.
 func (s *site) ends() []projections.Position {
 	s.t.Helper()
 	inputs := s.names().Inputs
@@ -177,13 +177,13 @@ func (s *site) caughtUp(members ...*member) {
 		}
 		return done == len(ends)
 	}
-	// A long log takes its time: what is waited for is that the members come further.
+	// A long log takes a while, so the loop continues as long as the members make progress.
 	for finished := false; !finished; before = folded {
 		until(s.t, "everything is folded", func() bool { finished = all(); return finished || folded != before })
 	}
 }
 
-// digests are those of the stores that have everything, by partition; see withStores.
+// digests returns the digests of the stores that have everything, by partition; see withStores.
 func (s *site) digests(c Config, dirs ...string) [][16]byte {
 	s.t.Helper()
 	digests := make([][16]byte, s.partitions)
@@ -191,8 +191,8 @@ func (s *site) digests(c Config, dirs ...string) [][16]byte {
 	return digests
 }
 
-// withStores shows a store of each partition that has everything. One of the data directories must
-// have such a store; where several do their digests must agree.
+// withStores passes a store of each partition that has everything to show. One of the data
+// directories must have such a store. If several do, their digests must agree.
 func (s *site) withStores(c Config, dirs []string, show func(*projections.Partition)) {
 	s.t.Helper()
 	ends := s.ends()
@@ -232,25 +232,25 @@ func (s *site) withStores(c Config, dirs []string, show func(*projections.Partit
 	}
 }
 
-// published are the values with the dominating stamps, by topic and key.
+// published has the values with the dominating stamps, by topic and key.
 type published struct {
 	newest map[string][]byte
 	last   map[string]events.Stamp
 	// standing returns the last value of each key in the log, which compaction leaves.
 	standing map[string][]byte
 	count    int
-	again    int // values with a stamp that was there before
+	again    int // values with a stamp that had occurred before
 }
 
-// outputs reads what one owner at a time has published.
+// outputs reads the outputs of a site that has one owner at a time.
 func (s *site) outputs() *published {
 	s.t.Helper()
 	return s.outputsOf(1)
 }
 
-// outputsOf reads the output topics to their ends, as a cache would. Wherever two records of a key
-// have the same stamp they must have the same bytes (but for the origin's name), and of two stamps
-// of a key one must dominate, unless there were several owners at once.
+// outputsOf reads the output topics to their ends, as a cache would. If two records of a key have
+// the same stamp, they must have the same bytes (except for the origin's name). Of two stamps of a
+// key one must dominate, unless there were several owners at once.
 func (s *site) outputsOf(owners int) *published {
 	s.t.Helper()
 	names := s.names()
@@ -261,7 +261,7 @@ func (s *site) outputsOf(owners int) *published {
 	client := s.newClient(kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer client.Close()
 	o := &published{newest: map[string][]byte{}, last: map[string]events.Stamp{}, standing: map[string][]byte{}}
-	seen := map[xxh3.Uint128]xxh3.Uint128{} // what was said with a stamp of a key, hashed: there may be millions
+	seen := map[xxh3.Uint128]xxh3.Uint128{} // hashes of the values by key and stamp: there may be millions
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute+time.Duration(want)*time.Millisecond)
 	defer cancel()
 	for int64(o.count) < want {
@@ -294,9 +294,9 @@ func (s *site) outputsOf(owners int) *published {
 	return o
 }
 
-// comparable is a value without its stamp and its origin's name, and the stamp. The origin is a
-// hint. Which of the records that changed nothing the newest value's stamp counts in depends on
-// where batches ended.
+// comparable returns a value without its stamp and its origin's name, and the stamp. The origin is
+// a hint. The newest stamp may or may not include records that changed nothing, depending on where
+// batches ended.
 func (s *site) comparable(r *kgo.Record) ([]byte, events.Stamp) {
 	s.t.Helper()
 	if r.Topic == s.names().Channels {
@@ -317,7 +317,7 @@ func (s *site) comparable(r *kgo.Record) ([]byte, events.Stamp) {
 	return events.AppendUnreadDelta(nil, &d), stamp
 }
 
-// readable shows a value of either topic.
+// readable formats a value of either topic.
 func readable(value []byte) string {
 	var d events.UnreadDelta
 	if err := events.DecodeUnreadDelta(value, &d); err != nil {
@@ -346,7 +346,7 @@ func sameNewest(t testing.TB, what string, got, want *published) {
 	}
 }
 
-// sameStanding fails unless the values that stand last in the log are those that want has.
+// sameStanding fails unless the last values in the log are those in want.
 func sameStanding(t testing.TB, what string, got, want *published) {
 	t.Helper()
 	sameNewest(t, what+", as compaction leaves it", &published{newest: got.standing, last: got.last}, want)

@@ -13,8 +13,8 @@ import (
 )
 
 // TestTwoOwnersEmitEqualBytes (R11): two groups fold the same topics into the same outputs,
-// concurrently and with different batches, and one of them is stopped and started again in between.
-// Records with the same stamp are equal, byte for byte (the outputs' reader checks it), and the
+// concurrently and with different batches, and one of them stops and starts again in between.
+// Records with the same stamp are equal, byte for byte (the reader of the outputs checks it). The
 // newest value of every key, and the last one in the log, equal those of a replay.
 // TIDEMARK_TWO_OWNERS sets the number of records.
 func TestTwoOwnersEmitEqualBytes(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 			s.caughtUp(ma)
 			s.caughtUp(mb)
 		}
-		if part%3 == 2 { // what it folds again it does not publish again, whatever the other one has published since
+		if part%3 == 2 { // it does not publish again what it folds again, whatever the other group has published since
 			mb.stop()
 			tr.run(500)
 			mb = s.start(b).ready(n)

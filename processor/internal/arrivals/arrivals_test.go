@@ -68,7 +68,7 @@ func TestAPartitionThatEndsEndsAll(t *testing.T) {
 		}
 		x.Stop()
 	}
-	c := r.Begin("u") // and those that begin then go on
+	c := r.Begin("u") // a watch that begins now continues, too
 	r.Note([]byte("u"), 1)
 	if !r.Any() || !signalled(c) {
 		t.Error("who begins after that is not told")

@@ -48,7 +48,8 @@ func newEngine(t *testing.T, partitions map[string]int32) (*Engine, *kfake.Clust
 	return e, cluster
 }
 
-// TestIdentify learns the cluster and the topics, which are the identity of each partition's store.
+// TestIdentify: Identify learns the cluster and the topics, which are the identity of each
+// partition's store.
 func TestIdentify(t *testing.T) {
 	e, _ := newEngine(t, nil)
 	if e.Partitions() != 0 {
@@ -100,8 +101,9 @@ func TestPartitionCounts(t *testing.T) {
 	}
 }
 
-// TestIdentifyEndsWithItsContext, with wrong topics and with brokers that do not answer: Identify
-// was told to stop, which is not a failure. The reason for its wait is known meanwhile.
+// TestIdentifyEndsWithItsContext: Identify waits because of wrong topics, or of brokers that do not
+// answer. It ends with its context, which is not a failure, and reports the reason for its wait
+// meanwhile.
 func TestIdentifyEndsWithItsContext(t *testing.T) {
 	e, _ := newEngine(t, map[string]int32{events.InputTopics[0]: 1})
 	e.Config.Now = func() time.Time { return time.Time{} } // patience never ends
@@ -119,7 +121,8 @@ func TestIdentifyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestIdentifyGivesUp: topics that do not fit are an error once they had time to be made.
+// TestIdentifyGivesUp: unsuitable topics become an error after the time in which somebody could
+// create them.
 func TestIdentifyGivesUp(t *testing.T) {
 	e, _ := newEngine(t, map[string]int32{events.InputTopics[0]: 1})
 	var now time.Time
@@ -129,7 +132,7 @@ func TestIdentifyGivesUp(t *testing.T) {
 	}
 }
 
-// TestTopicsChanged names the change and its consequence.
+// TestTopicsChanged: the error names the change and its consequence.
 func TestTopicsChanged(t *testing.T) {
 	was := &Cluster{ID: "one", Partitions: 4}
 	was.Topics[1].Name = events.InputTopics[1]
@@ -150,7 +153,7 @@ func TestTopicsChanged(t *testing.T) {
 	}
 }
 
-// TestClientLog passes on warnings and errors at their level, with their source.
+// TestClientLog: the log has the client's warnings and errors at their level, with their source.
 func TestClientLog(t *testing.T) {
 	var text strings.Builder
 	l := ClientLog{slog.New(slog.NewTextHandler(&text, nil))}
@@ -164,7 +167,7 @@ func TestClientLog(t *testing.T) {
 	}
 }
 
-// TestFlow pauses and resumes one input of one partition.
+// TestFlow: pausing and resuming affects one input of one partition.
 func TestFlow(t *testing.T) {
 	e, _ := newEngine(t, nil)
 	client, err := kgo.NewClient(e.TailOptions()...)
@@ -217,8 +220,8 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestSurveyOfOtherTopics reports that the topics are not those of the start, instead of bounds of
-// other records.
+// TestSurveyOfOtherTopics: the survey reports that the topics are not those of the start, instead
+// of bounds of other records.
 func TestSurveyOfOtherTopics(t *testing.T) {
 	e, _ := newEngine(t, nil)
 	if err := e.Identify(t.Context()); err != nil {
@@ -233,7 +236,8 @@ func TestSurveyOfOtherTopics(t *testing.T) {
 	}
 }
 
-// TestSurveyAsksAgain while the brokers return errors, and reports the reason for its wait.
+// TestSurveyAsksAgain: the survey repeats its requests while the brokers return errors, and reports
+// the reason for its wait.
 func TestSurveyAsksAgain(t *testing.T) {
 	e, cluster := newEngine(t, nil)
 	if err := e.Identify(t.Context()); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhichFailuresMayPass: a partition is opened again after a failure unless only a person can
-// help, however often the error was wrapped on its way. What is marked keeps its text and its
+// help, however often the error was wrapped on its way. A marked error keeps its text and its
 // cause.
 func TestWhichFailuresMayPass(t *testing.T) {
 	plain := errors.New("the disk does not answer")

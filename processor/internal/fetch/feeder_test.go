@@ -14,8 +14,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestFeederNeverMixesWorkersUp: one worker of a partition after the other is fed, each from
-// another position, at any moment. What each gets begins where it was to begin and has no gaps.
+// TestFeederNeverMixesWorkersUp: the feeder feeds successive workers of a partition, each from
+// another position, and switches at any moment. The records of each worker begin at its position
+// and have no gaps.
 func TestFeederNeverMixesWorkersUp(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	inputs := inputsOf(testkit.Topics(t, brokers, 1, 1))

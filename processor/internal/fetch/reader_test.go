@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPausesOutliveTheHandOver: the client's consumer does not fetch inputs that are paused when it
-// takes over, because the disk is full or too much waits to be folded.
+// TestPausesOutliveTheHandOver: when the client's consumer takes over, it does not fetch inputs
+// that are paused because the disk is full or too many records wait.
 func TestPausesOutliveTheHandOver(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	inputs := inputsOf(testkit.Topics(t, brokers, 1, 1))

@@ -42,7 +42,7 @@ func TestMemberDataFromOthers(t *testing.T) {
 		t.Errorf("got %+v, want %+v: unknown fields are left out", got, d)
 	}
 	for _, b := range [][]byte{nil, {0xFF}, []byte("not a message"), {0x0A, 200, 1}, {0x12, 1, 0x80}} {
-		decodeMemberData(b) // whatever it is, it is no reason to fail
+		decodeMemberData(b) // must not panic, whatever the bytes are
 	}
 	if got := decodeMemberData((&MemberData{Advertise: strings.Repeat("x", maxAdvertise+1)}).encode()); got.Advertise != "" {
 		t.Error("a URL beyond the limit was believed")
@@ -86,8 +86,8 @@ func (b *Balancer) plan(t *testing.T, counts map[string]int32, members map[strin
 	return result
 }
 
-// TestBalanceKeepsTornClaimsTogether: a member that claims a partition of one topic only must not
-// make another member get the partition of the other topics before it has let go.
+// TestBalanceKeepsTornClaimsTogether: a member claims a partition of only one topic. No other
+// member may get the partition of the other topics before the first has released its claim.
 func TestBalanceKeepsTornClaimsTogether(t *testing.T) {
 	topics := []string{"d", "m", "r"}
 	b := NewBalancer(topics, MemberData{})
@@ -148,7 +148,7 @@ func TestPanicInTheBalancer(t *testing.T) {
 	if _, err := b.ParseSyncAssignment(assignment.AppendTo(nil)); guard.Of(err) == nil {
 		t.Errorf("taking an assignment: %v", err)
 	}
-	b.topics = nil // what Balance finds no first one of
+	b.topics = nil // Balance then finds no first topic
 	if err := plan(); guard.Of(err) == nil {
 		t.Errorf("balancing: %v", err)
 	}

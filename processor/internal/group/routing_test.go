@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 )
 
-// TestDirectoryIsAskedAgain: a view is taken for half a second, one that is known to be wrong for a
-// tenth of that.
+// TestDirectoryIsAskedAgain: a view is valid for half a second, and one that is known to be wrong
+// for a tenth of that.
 func TestDirectoryIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -19,7 +19,7 @@ func TestDirectoryIsAskedAgain(t *testing.T) {
 			group: "g", topic: "t", now: time.Now,
 			Describe: func(context.Context) (kadm.DescribedGroup, error) {
 				asked++
-				return kadm.DescribedGroup{State: "PreparingRebalance"}, nil // the view of before stays
+				return kadm.DescribedGroup{State: "PreparingRebalance"}, nil // the earlier view stays valid
 			},
 			Owners: map[int32]string{0: "http://a:1"},
 		}
@@ -64,7 +64,7 @@ func TestDirectoryWaitsForNoBroker(t *testing.T) {
 			Owners: map[int32]string{0: "http://a:1"}, seen: time.Now(),
 		}
 		for _, step := range []struct {
-			pass  time.Duration // since the view
+			pass  time.Duration // time since the view
 			not   string
 			waits time.Duration
 			err   error
@@ -84,6 +84,6 @@ func TestDirectoryWaitsForNoBroker(t *testing.T) {
 				t.Errorf("after %s and not %s: %q, %v after %s, want %v after %s", step.pass, step.not, url, err, waited, step.err, step.waits)
 			}
 		}
-		time.Sleep(directoryTimeout) // the last question ends
+		time.Sleep(directoryTimeout) // until the last request has ended
 	})
 }

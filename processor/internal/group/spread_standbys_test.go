@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// checkStandbys fails unless each number has its owner, and so many standbys elsewhere, as members
-// allow.
+// checkStandbys fails unless each number has an owner, and standbys on other members as far as
+// there are enough members.
 func checkStandbys(t *testing.T, n int32, s sharing, standbys int) {
 	t.Helper()
 	for p := range n {
@@ -40,8 +40,8 @@ func checkStandbys(t *testing.T, n int32, s sharing, standbys int) {
 	}
 }
 
-// TestStandbyIsPreferredWhenTheOwnerIsGone: before balance, and before a member with the store on
-// disk.
+// TestStandbyIsPreferredWhenTheOwnerIsGone: a standby takes precedence over balance, and over a
+// member with the store on disk.
 func TestStandbyIsPreferredWhenTheOwnerIsGone(t *testing.T) {
 	members := []candidate{
 		{owned: []int32{0, 1}, generation: 3, at: map[int32]int64{0: 50, 1: 50, 2: 900, 3: 950}},
@@ -51,8 +51,9 @@ func TestStandbyIsPreferredWhenTheOwnerIsGone(t *testing.T) {
 	if want := [][]int32{{0, 1, 2, 3}, {4}}; !reflect.DeepEqual(s.owned, want) {
 		t.Errorf("owned are %v, want %v", s.owned, want)
 	}
-	// What is too much for the first moves on in order: the second warms it up. What was at 50
-	// lacks so little that it moves at once.
+	// The first member owns too many, and the second member warms one of them up before it moves.
+	// The numbers 0 and 1 are at 5000 here: at 50 any member would be near enough to take them at
+	// once.
 	s = spread(5, []candidate{
 		{owned: []int32{0, 1, 2, 3}, generation: 4, at: map[int32]int64{0: 5000, 1: 5000, 2: 900, 3: 950}},
 		{owned: []int32{4}, generation: 4, stores: []int32{2, 3}, at: map[int32]int64{4: 70}},
@@ -63,7 +64,7 @@ func TestStandbyIsPreferredWhenTheOwnerIsGone(t *testing.T) {
 	checkStandbys(t, 5, s, 1)
 }
 
-// TestFurthestStandbyWins: of two standbys the one that is far behind is not the one.
+// TestFurthestStandbyWins: of two standbys, the one that is far behind does not become the owner.
 func TestFurthestStandbyWins(t *testing.T) {
 	s := spread(1, []candidate{{at: map[int32]int64{0: 10}}, {}, {at: map[int32]int64{0: 10_000}}}, spreadRules{near: 100})
 	if want := [][]int32{nil, nil, {0}}; !reflect.DeepEqual(s.owned, want) {
@@ -71,8 +72,8 @@ func TestFurthestStandbyWins(t *testing.T) {
 	}
 }
 
-// TestMoveWaits: the old owner keeps a number until the new one is near, and the same member warms
-// it up all the while.
+// TestMoveWaits: the old owner keeps a number until the new one is near, and the same member keeps
+// warming it up until then.
 func TestMoveWaits(t *testing.T) {
 	members := []candidate{
 		{owned: []int32{0, 1, 2, 3}, generation: 3, at: map[int32]int64{0: 1000, 1: 1000, 2: 1000, 3: 1000}},
@@ -100,9 +101,9 @@ func TestMoveWaits(t *testing.T) {
 	}
 }
 
-// TestStandbysRandom: whatever members claim, everything is owned once and has the wanted number of
-// standbys; the standbys stay in place; and when the warming members are near, a few rebalances
-// later, the counts are even.
+// TestStandbysRandom: for any claims, every number has one owner and the wanted number of standbys,
+// and the standbys stay where they are. Once the warming members are near, the counts are even
+// after a few more rebalances.
 func TestStandbysRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

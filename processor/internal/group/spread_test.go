@@ -73,7 +73,7 @@ func TestSpreadMembersComeAndGo(t *testing.T) {
 	if m := moved(two, three); m != 5 {
 		t.Errorf("a third member moved %d numbers, want 5", m)
 	}
-	// The first member leaves: the numbers of the others stay with them.
+	// The first member leaves, and the others keep their numbers.
 	left := share(n, owning(3, three[1], three[2]))
 	checkSpread(t, n, left)
 	if m := moved(three[1:], left); m != 0 {
@@ -101,7 +101,8 @@ func TestSpreadPrefersWhoHasTheStore(t *testing.T) {
 	if want := [][]int32{{1, 3, 5}, {0, 2, 4}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	// One owns all, the other comes back with two stores: those move, and one more.
+	// One member owns all numbers, and the other comes back with two stores. Those two move, and
+	// one more.
 	got = share(6, []candidate{{owned: []int32{0, 1, 2, 3, 4, 5}, generation: 3}, {stores: []int32{1, 2}, generation: -1}})
 	if want := [][]int32{{0, 3, 4}, {1, 2, 5}}; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -122,8 +123,8 @@ func TestSpreadMoreMembersThanNumbers(t *testing.T) {
 	}
 }
 
-// TestSpreadRandom: any claims give a balanced result, and where they are disjoint no more moves
-// than balance needs.
+// TestSpreadRandom: any claims give a balanced result. If the claims are disjoint, no more numbers
+// move than balance needs.
 func TestSpreadRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -148,8 +149,8 @@ func TestSpreadRandom(t *testing.T) {
 		if again := share(n, members); !reflect.DeepEqual(after, again) {
 			t.Fatalf("%v and %v from the same members", after, again)
 		}
-		// The least number of moves: everything above the quotas, of which the members that own
-		// most get the larger ones.
+		// The least number of moves is the sum of what is above the quotas. The members that own
+		// most get the larger quotas.
 		counts := make([]int, len(before))
 		for m := range before {
 			counts[m] = len(before[m])

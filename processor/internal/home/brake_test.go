@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// newHome makes the home of partition 3 in a file system, as one process has it.
+// newHome returns the home of partition 3 in a file system, as one process would make it.
 func newHome(t *testing.T, fs vfs.FS, skip ...events.RecordID) *Home {
 	t.Helper()
 	c := setup.Config{Brokers: []string{"nobody:1"}, Group: "g", DataDir: "data", FS: fs, Skip: skip}
@@ -45,8 +45,8 @@ func panicAt(h *Home, offset int64) error {
 	return h.Panicked(guard.New("the fold", "out of range"), merge.Item{Rec: &kgo.Record{Topic: events.TopicReads, Partition: 3, Offset: offset, Key: []byte("general")}})
 }
 
-// After the third panic at a record, over restarts, the partition is parked, with the record and
-// the ways out in words.
+// After the third panic at a record, over restarts, the partition is parked. Its error names the
+// record and the ways out.
 func TestPanicsParkThePartition(t *testing.T) {
 	fs := vfs.NewMem()
 	for try := 1; try <= maxPanics; try++ {
@@ -94,7 +94,7 @@ func TestPanicsAreCountedByRecord(t *testing.T) {
 	}
 }
 
-// The panics are forgotten once the record is stored, not before.
+// The home forgets the panics once the record is stored, and not before.
 func TestFoldedRecordsReleaseTheBrake(t *testing.T) {
 	fs := vfs.NewMem()
 	h := newHome(t, fs)
@@ -121,7 +121,7 @@ func TestFoldedRecordsReleaseTheBrake(t *testing.T) {
 	}
 }
 
-// Another build tries the record again, and a note that cannot be read keeps nothing closed.
+// Another build tries the record again, and an unreadable note parks nothing.
 func TestAnotherBuildTriesAgain(t *testing.T) {
 	fs := vfs.NewMem()
 	h := newHome(t, fs)

@@ -57,7 +57,8 @@ func TestUnusedStoresAreRemoved(t *testing.T) {
 	}
 }
 
-// A note of the future, from a clock that went back, begins anew instead of keeping the store.
+// A note from the future, written before the clock was set back, restarts the period instead of
+// keeping the store.
 func TestANoteOfTheFutureBeginsAnew(t *testing.T) {
 	fs, dir := vfs.NewMem(), Dir("data", 3)
 	if err := fs.MkdirAll("data", 0o755); err != nil {
@@ -76,8 +77,8 @@ func TestANoteOfTheFutureBeginsAnew(t *testing.T) {
 	}
 }
 
-// What a crash left of a restore or a removal is cleared away, a store that was moved aside comes
-// back, and of quarantined stores the newest two stay.
+// Tidy removes what a crash left of a restore or a removal, and puts a store that was moved aside
+// back. It keeps the newest two quarantined stores.
 func TestTidy(t *testing.T) {
 	fs := vfs.NewMem()
 	h := newHome(t, fs)
@@ -103,8 +104,8 @@ func TestTidy(t *testing.T) {
 	_ = p.Close()
 }
 
-// Stores are folders with the right name; StoresHere also finds those that a snapshot was about to
-// replace.
+// Stores finds folders with the right name. StoresHere also finds stores that a snapshot was about
+// to replace.
 func TestStores(t *testing.T) {
 	data := t.TempDir()
 	for _, name := range []string{"partition-7", "partition-0", "partition-12.replaced", "partition-7.replaced", "partition--1", "partition-x", "partition-5.corrupt", "other"} {

@@ -67,8 +67,8 @@ func TestClosedInboxHoldsNothing(t *testing.T) {
 }
 
 // TestFailedInboxIsNotFetched: a client reports some errors with each fetch, so an input that
-// cannot be fetched is paused from the first error on. Neither free space in the inbox nor on the
-// disk resumes it.
+// cannot be fetched is paused after the first error. Neither free space in the inbox nor free space
+// on the disk resumes it.
 func TestFailedInboxIsNotFetched(t *testing.T) {
 	var f flow
 	b := New(0, 1000, new(atomic.Int64), f.set)

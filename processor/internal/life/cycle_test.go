@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// in is a life that has come to a state by a way that is allowed.
+// in returns a life in a state, reached by allowed transitions.
 func in(t *testing.T, want State) *Cycle {
 	t.Helper()
 	seen := map[State]bool{Opening: true}
@@ -63,7 +63,8 @@ func TestTheTableOfTransitions(t *testing.T) {
 	}
 }
 
-// TestEveryLifeEnds: the ends have no way out, and every other state has a way to each of them.
+// TestEveryLifeEnds: the final states have no transition out, and every other state has a path to
+// each of them.
 func TestEveryLifeEnds(t *testing.T) {
 	for s := range numStates {
 		ends := s == Failed || s == Closed

@@ -27,9 +27,9 @@ func sameRecord(a, b *kgo.Record) bool {
 
 var logOfTest = Source{"chat.reads", 3}
 
-// TestBatchesAreDecodedAsTheyAreHandedOut: whatever the batches' sizes, their compression, and the
-// pieces they come in, the records that are picked are those of the log, from the offset on that is
-// wanted, and stay so until the next pick.
+// TestBatchesAreDecodedAsTheyAreHandedOut: whatever the sizes of the batches, their compression,
+// and the chunks in which they arrive, Pick returns the records of the log from the wanted offset
+// on. They stay valid until the next Pick.
 func TestBatchesAreDecodedAsTheyAreHandedOut(t *testing.T) {
 	for name, codec := range map[string]kgo.CompressionCodec{"none": kgo.NoCompression(), "gzip": kgo.GzipCompression(),
 		"snappy": kgo.SnappyCompression(), "lz4": kgo.Lz4Compression(), "zstd": kgo.ZstdCompression()} {
@@ -38,7 +38,7 @@ func TestBatchesAreDecodedAsTheyAreHandedOut(t *testing.T) {
 			t.Logf("seed %d", seed)
 			r := rand.New(rand.NewPCG(seed, 2))
 			batches, want := recordbatch.Random(t, r, codec, 6000)
-			at := r.IntN(900) // in the middle of a batch, mostly
+			at := r.IntN(900) // usually in the middle of a batch
 			m := NewMerger(0)
 			m.streams[events.Reads].next = int64(at)
 			end := int64(len(want))
@@ -76,12 +76,12 @@ func TestBatchesAreDecodedAsTheyAreHandedOut(t *testing.T) {
 	}
 }
 
-// TestDecodingUsesItsMemoryAgain: batches are decoded into the memory of earlier ones, with hardly
-// any new allocation.
+// TestDecodingUsesItsMemoryAgain: the decoder reuses the memory of earlier batches and hardly
+// allocates.
 func TestDecodingUsesItsMemoryAgain(t *testing.T) {
 	_, records := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.NoCompression(), 500)
 	for _, r := range records {
-		r.Headers = nil // which are new for each record
+		r.Headers = nil // every record allocates new headers
 	}
 	one := recordbatch.Encode(t, kgo.Lz4Compression(), records[:500])
 	d := newBatchDecoder(inflate.DefaultBatch)
@@ -125,10 +125,10 @@ func TestEmptyBatchBeforeTheClientsRecords(t *testing.T) {
 	}
 }
 
-// TestBatchThatCannotBeRead: records before it are handed out, and the error names it. No batch is
-// silently skipped.
+// TestBatchThatCannotBeRead: Pick returns the records before the batch, and the error names the
+// batch. No batch is silently skipped.
 func TestBatchThatCannotBeRead(t *testing.T) {
-	const delta, count = batchDeltaAt, batchHeader - 4 // where the last offset is, and the number of records
+	const delta, count = batchDeltaAt, batchHeader - 4 // places of the last offset and of the number of records
 	for name, spoil := range map[string]func(b []byte){
 		"a bit of its records":     func(b []byte) { b[len(b)-1] ^= 1 },
 		"a bit of its last offset": func(b []byte) { b[delta] ^= 0x80 },
@@ -163,7 +163,7 @@ func cannotBeRead(t *testing.T, spoil func(batch []byte)) {
 	}
 }
 
-// FuzzBatches: nothing that a broker may send is more than an error.
+// FuzzBatches: no bytes from a broker cause more than an error.
 func FuzzBatches(f *testing.F) {
 	batches, _ := recordbatch.Random(f, rand.New(rand.NewPCG(7, 7)), kgo.Lz4Compression(), 40)
 	f.Add(bytes.Join(batches, nil))
@@ -188,8 +188,8 @@ func FuzzBatches(f *testing.F) {
 	})
 }
 
-// Many batches that are each within the limit are not decoded at once: the memory that one Pick
-// leaves is limited.
+// Pick does not decode many batches at once, even if each is within the limit: the memory that one
+// Pick leaves is limited.
 func TestAPickDecodesNoMoreThanMemoryAllows(t *testing.T) {
 	const size, batch = 1 << 20, 4 << 20
 	var log []byte

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// at makes records of consecutive offsets with these timestamps.
+// at returns records of consecutive offsets with these timestamps.
 func at(offset int64, millis ...int64) []*kgo.Record {
 	var rs []*kgo.Record
 	for i, ms := range millis {
@@ -36,7 +36,7 @@ func TestMergeByTimestamp(t *testing.T) {
 	m := NewMerger(time.Second)
 	m.Add(events.Messages, at(0, 10, 20, 30, 40), 4)
 	m.Add(events.Reads, at(0, 5, 20, 35), 3)
-	m.Add(events.Deliveries, at(0, 20, 1), 2) // its own order holds even where its timestamps go back
+	m.Add(events.Deliveries, at(0, 20, 1), 2) // the input's order holds even where timestamps go back
 	items, until := m.Pick(t0, nil, 100)
 	if got, want := inOrder(items), "r0 m0 m1 r1 d0 d1 m2 r2 m3"; got != want || !until.IsZero() {
 		t.Errorf("got %s, wait until %v; want %s", got, until, want)
@@ -59,7 +59,7 @@ func TestMergeBounded(t *testing.T) {
 
 func TestMergeWaitsForWhatIsBehind(t *testing.T) {
 	m := NewMerger(time.Second)
-	m.streams[events.Reads].end = 2 // two reads are known to be there
+	m.streams[events.Reads].end = 2 // so two more reads exist
 	m.Add(events.Messages, at(0, 10, 20), 2)
 	if items, until := m.Pick(t0, nil, 10); len(items) != 0 || !until.Equal(t0.Add(time.Second)) {
 		t.Fatalf("got %s, wait until %v; want to wait a second", inOrder(items), until)
@@ -127,8 +127,8 @@ func TestMergeLeavesOutWhatCameBefore(t *testing.T) {
 	}
 }
 
-// TestMergeRandom: whatever comes in whatever pieces, all of it comes out once and each input in
-// its own order.
+// TestMergeRandom: however the records arrive, each comes out once, and each input in its own
+// order.
 func TestMergeRandom(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -209,8 +209,8 @@ func (m *Worker) Batch(records, deltas int) {
 	m.deltas.Observe(float64(deltas))
 }
 
-// ToBadge observes the time from the oldest record of a batch to its acknowledgement, with the id of
-// a trace that is in it; empty: none.
+// ToBadge observes the time from the oldest record of a batch to its acknowledgement, with the id
+// of a trace that is in it; empty: none.
 func (m *Set) ToBadge(d time.Duration, traceID string) {
 	trace.Observe(m.badges, d.Seconds(), traceID)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// After 20 records in wrong partitions of a topic one line names the likely producer, and no second
+// After 20 records in wrong partitions of a topic one line names the likely producer. No second
 // line follows.
 func TestStrangersAreToldOnce(t *testing.T) {
 	var out bytes.Buffer
@@ -35,7 +35,7 @@ func TestStrangersAreToldOnce(t *testing.T) {
 	}
 }
 
-// The line names each partitioner that the records may be of, with what to set.
+// The line names each partitioner that the records may come from, and the setting that corrects it.
 func TestStrangersAreNamed(t *testing.T) {
 	const n = 12
 	sarama := func(key []byte) int32 {

@@ -121,8 +121,8 @@ func TestPlanOpening(t *testing.T) {
 	}
 }
 
-// TestWritten: a producer id is written with the committed offsets, or with offset 0 of each
-// complete log if nothing is committed. Only if all three logs have lost their beginnings there is
+// TestWritten: a producer id is written beside the committed offsets, or beside offset 0 of each
+// complete log if nothing is committed. Only if all three logs have lost their beginnings is there
 // no place for it.
 func TestWritten(t *testing.T) {
 	type pos = projections.Position

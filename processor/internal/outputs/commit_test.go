@@ -17,7 +17,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// newTestCommitter commits into sent; commits return fail.
+// newTestCommitter returns a committer whose commits append to sent and return fail.
 func newTestCommitter() (c *Committer, sent *[]map[int32]int64, fail *error) {
 	sent, fail = new([]map[int32]int64), new(error)
 	c = NewCommitter(Commits{
@@ -95,8 +95,8 @@ func TestFailedCommitIsSentAgain(t *testing.T) {
 	}
 }
 
-// TestAPanicBeforeACommit leaves the offsets for the next commit, which does not wait for the one
-// that was never sent.
+// TestAPanicBeforeACommit: a panic leaves the offsets to the next commit. That one does not wait
+// for the commit that was never sent.
 func TestAPanicBeforeACommit(t *testing.T) {
 	c, sent, _ := newTestCommitter()
 	c.Own(0, at1(0))
@@ -145,8 +145,8 @@ func TestFlushSendsThoseAndForgetsThem(t *testing.T) {
 	}
 }
 
-// TestLastCommitBehindAnother: a partition that is given away right when a commit was answered
-// keeps the offsets of that commit.
+// TestLastCommitBehindAnother: a partition that the member releases right after the answer to a
+// commit keeps the offsets of that commit.
 func TestLastCommitBehindAnother(t *testing.T) {
 	c, sent, _ := newTestCommitter()
 	c.Own(0, at1(0))
@@ -168,8 +168,8 @@ func TestLastCommitBehindAnother(t *testing.T) {
 	}
 }
 
-// TestOffsetsGoForward: whatever commits, notes and handing away do at the same time, no offset of
-// a partition is committed below one that was.
+// TestOffsetsGoForward: however commits, notes and releases overlap, no committed offset of a
+// partition ever goes back.
 func TestOffsetsGoForward(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

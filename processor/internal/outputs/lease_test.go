@@ -72,7 +72,7 @@ func TestNothingLeavesOnceTheSessionMayHaveEnded(t *testing.T) {
 	passes("within the margin", kmsg.InitProducerID, true)
 	l.Extend(4*time.Second, 10*time.Second)
 	passes("after a heartbeat that was sent in between", kmsg.Produce, true)
-	l.Extend(time.Second, 10*time.Second) // an answer that comes late takes nothing back
+	l.Extend(time.Second, 10*time.Second) // a late answer does not shorten the lease
 	passes("after an older answer", kmsg.Produce, true)
 
 	c := dial()
@@ -94,7 +94,8 @@ func TestNothingLeavesOnceTheSessionMayHaveEnded(t *testing.T) {
 	}
 }
 
-// A panic while the client dials or writes, in goroutines of its own, is an error of the connection.
+// A panic while the client dials or writes, in a goroutine of its own, is an error of the
+// connection.
 func TestPanicOnTheWayToABroker(t *testing.T) {
 	l := &Lease{Clock: func() time.Duration { return 0 }}
 	l.Extend(0, time.Hour)

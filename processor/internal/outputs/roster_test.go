@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestNothingIsPublishedBeforeTheGroupHasTheProducer: a partition that was taken over may be
-// published once the group has the producer's id beside its offsets, and not if it refuses that.
+// TestNothingIsPublishedBeforeTheGroupHasTheProducer: a new owner may publish a partition once the
+// group has the producer's id beside the offsets, and not if the group refuses it.
 func TestNothingIsPublishedBeforeTheGroupHasTheProducer(t *testing.T) {
 	c, sent, fail := newTestCommitter()
 	c.Roster.Become(7)
@@ -39,8 +39,8 @@ func TestNothingIsPublishedBeforeTheGroupHasTheProducer(t *testing.T) {
 	}
 }
 
-// TestTextsNameWhoMayWriteLate: beside offsets stand the owners before that are not fenced
-// everywhere, and this one until it leaves cleanly.
+// TestTextsNameWhoMayWriteLate: the metadata beside the offsets names the former owners that are
+// not fenced everywhere, and the present one until it leaves cleanly.
 func TestTextsNameWhoMayWriteLate(t *testing.T) {
 	r := NewRoster()
 	r.Become(7)
@@ -54,7 +54,7 @@ func TestTextsNameWhoMayWriteLate(t *testing.T) {
 	want("taken over", "tidemark/1 5 6 7", false)
 	want("left in order", "tidemark/1 5 6", true)
 	r.name([]int32{1}, 7)
-	r.Become(8) // the producer before is as late as any other
+	r.Become(8) // the earlier producer may write late like any other
 	want("with another producer", "tidemark/1 5 6 7 8", false)
 	r.Spoil(1)
 	want("not left in order", "tidemark/1 5 6 7 8", true)
@@ -75,8 +75,8 @@ func TestTextsNameWhoMayWriteLate(t *testing.T) {
 	}
 }
 
-// TestListedProducers: a written list is read back, other texts are ignored, and a too long list
-// keeps the newest producers.
+// TestListedProducers: a written list is read back, other texts are ignored, and a list that is too
+// long keeps the newest producers.
 func TestListedProducers(t *testing.T) {
 	if got := parseListed(formatListed(9, []int64{3, 0})); !slices.Equal(got, []int64{3, 0, 9}) {
 		t.Errorf("read back %v", got)

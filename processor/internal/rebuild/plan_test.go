@@ -25,8 +25,8 @@ func of(t *testing.T, dir string, numbers ...int32) *rebuild {
 	return r
 }
 
-// A store continues from its position, if the log still has the next records and the end is not
-// behind it.
+// A store continues from its position if the log still has the next records and does not end before
+// the position.
 func TestResume(t *testing.T) {
 	r := of(t, t.TempDir(), 0)
 	plan := opening.Plan{From: projections.Position{10, 10, 10}, Until: projections.Position{50, 50, 50}, LogTruncated: true}
@@ -50,7 +50,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A log without its first records is named, with the ways out.
+// The error about a log without its first records names the log and the ways out.
 func TestGap(t *testing.T) {
 	r := of(t, t.TempDir(), 0)
 	err := r.gap(7, opening.Plan{From: projections.Position{0, 12, 0}})
@@ -64,7 +64,7 @@ func TestGap(t *testing.T) {
 	}
 }
 
-// A rebuild begins with nothing, unless it resumes.
+// A rebuild begins with empty stores, unless it resumes.
 func TestFresh(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	if err := of(t, dir, 0, 1).fresh(); err != nil {

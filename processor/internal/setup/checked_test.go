@@ -28,7 +28,7 @@ func TestDefaults(t *testing.T) {
 	if got.Breaker != (Breaker{Window: 1000, Least: 200}) || got.Logger == nil || got.Registerer == nil || got.Now == nil || got.OpenStore == nil {
 		t.Errorf("breaker %+v; logger, registerer, clock or store missing", got.Breaker)
 	}
-	// Numbers and times without a default mean that something is off.
+	// A number or time has no default only if zero turns its feature off.
 	off := map[string]bool{"MemTableSize": true, "Standbys": true, "SnapshotEvery": true, "StoreRetention": true}
 	v := reflect.ValueOf(got.Config)
 	for i := range v.NumField() {
@@ -69,8 +69,8 @@ func TestRefusedConfigs(t *testing.T) {
 	}
 }
 
-// The memory for records is shared by the inputs of all partitions, and none has too little to
-// fetch one.
+// The inputs of all partitions share the memory for records, and each input has enough to fetch
+// one.
 func TestInputBytes(t *testing.T) {
 	c := usual()
 	c.QueueBytes = 96 << 20
@@ -85,7 +85,7 @@ func TestInputBytes(t *testing.T) {
 	}
 }
 
-// Records that are to be skipped are found by their place.
+// Config finds the records to skip by topic, partition and offset.
 func TestSkips(t *testing.T) {
 	c := usual()
 	c.Skip = []events.RecordID{{Topic: "t", Partition: 1, Offset: 2}}

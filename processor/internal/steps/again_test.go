@@ -63,7 +63,7 @@ func overtaken(t *testing.T, all []input, less [events.NumInputs]int) (w *simWor
 	return w, back
 }
 
-// right lets everything come to its end, and wants the last record of each key to be right.
+// right lets everything finish, and checks that the last record of each key is right.
 func right(t *testing.T, w *simWorld) {
 	t.Helper()
 	w.settle()

@@ -9,12 +9,12 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestRecordsBeforeTheOrder: the order to begin is given, and the first records are fetched, before
-// the partition's goroutine runs again. Whichever of the two it sees first, no record is lost. It
-// once took the records for nothing while it waited for the order, so that a partition stayed
-// "opening" for ever, or went on behind a gap.
+// TestRecordsBeforeTheOrder: the order to begin comes, and the first records are fetched, before
+// the partition's goroutine runs again. Whichever of the two it sees first, no record is lost. A
+// goroutine that dropped records while it waits for the order would leave the partition "opening"
+// forever, or continue after a gap.
 func TestRecordsBeforeTheOrder(t *testing.T) {
-	for range 200 { // either is seen first at random
+	for range 200 { // which one it sees first is random
 		s := readyStage(t, projections.Position{}, nil)
 		s.w.orders = make(chan opening.Order, 1)
 		s.w.Begin(opening.Order{Ends: projections.Position{3}})

@@ -10,7 +10,7 @@ func TestBreakerNeedsBothNumberAndShare(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		good, bad int
-		tripsAt   int // which bad record, from 1; 0: none
+		tripsAt   int // the number of the bad record, from 1; 0: none
 	}{
 		{"only bad ones", 0, 1000, 200},
 		{"few bad ones", 0, 199, 0},
@@ -38,7 +38,7 @@ func TestBreakerNeedsBothNumberAndShare(t *testing.T) {
 
 func TestBreakerForgets(t *testing.T) {
 	b := breakerOf(t, setup.Breaker{})
-	for range 100 { // a bad third, for ever
+	for range 100 { // a third is bad all the time
 		for range 60 {
 			if b.note(true) {
 				t.Fatal("tripped by a third of bad records")

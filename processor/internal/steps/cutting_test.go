@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestStoreIsNeverAheadOfTheAcknowledgements: a cut is applied after the set that it was taken
-// with.
+// TestStoreIsNeverAheadOfTheAcknowledgements: a cut is applied after the brokers have acknowledged
+// the set that it was taken with.
 func TestStoreIsNeverAheadOfTheAcknowledgements(t *testing.T) {
 	s := newStage(t, opening.Plan{}, nil)
 	s.add(events.Reads, 3)
@@ -65,7 +65,7 @@ func TestWhenACutIsDue(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(s *stage)
-		after  time.Duration // since the last cut
+		after  time.Duration // time since the last cut
 		none   bool
 	}{
 		{name: "a little is dirty", after: 3 * time.Second},
@@ -94,14 +94,14 @@ func TestWhenACutIsDue(t *testing.T) {
 	}
 }
 
-// TestHowMuchACrashFoldsAgain: whatever is dirty, the store has all that was folded more than ten
-// times CutEvery ago; where little is dirty, all that was folded more than CutEvery ago.
+// TestHowMuchACrashFoldsAgain: the store has all records that were folded more than ten times
+// CutEvery ago. If little is dirty, it has all that were folded more than CutEvery ago.
 func TestHowMuchACrashFoldsAgain(t *testing.T) {
 	const tick = 100 * time.Millisecond
 	for dirty, most := range map[int64]time.Duration{1: time.Second, cutEasily: time.Second, cutEasily + 1: 10 * time.Second, setup.DefaultCutBytes / 2: 10 * time.Second} {
 		s := newStage(t, opening.Plan{}, nil)
 		var longest time.Duration
-		folded := []time.Time{} // when the record of each offset was
+		folded := []time.Time{} // time at which each offset was folded
 		for range 400 {
 			s.add(events.Reads, 1)
 			folded = append(folded, s.now)
@@ -124,8 +124,8 @@ func TestHowMuchACrashFoldsAgain(t *testing.T) {
 	}
 }
 
-// TestNobodySpinsBehindACut: while the store applies a cut, and newly dirty state has to wait for
-// it, the goroutine sleeps although there is a backlog and a held fan-out.
+// TestNobodySpinsBehindACut: while the store applies a cut, newly dirty state waits for it. The
+// goroutine sleeps although there is a backlog and a held fan-out.
 func TestNobodySpinsBehindACut(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutBytes, c.CutEvery, c.FanoutDelay = 50, time.Hour, time.Hour })
 	s.add(events.Messages, 5000)
@@ -143,15 +143,15 @@ func TestNobodySpinsBehindACut(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsForACut: while the store applies a cut for a long time, and newly dirty state has
-// to wait for it, folded changes are published nevertheless: a read's own delta after BatchTime,
-// the fan-out after FanoutDelay.
+// TestNobodyWaitsForACut: the store applies a cut for a long time, and newly dirty state waits for
+// it. Folded changes are published nevertheless: a read's own delta after BatchTime, the fan-out
+// after FanoutDelay.
 func TestNobodyWaitsForACut(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.CutBytes, c.CutEvery, setup.HooksOf(c).LockRecords = 50, time.Hour, 10 })
 	s.add(events.Messages, 5000)
 	s.step()
 	s.ack()
-	s.step() // the cut is on its way and is not written
+	s.step() // the cut is being written
 	if len(s.cuts) != 1 || s.w.mayFold() || !s.w.merge.Any() || s.w.flight != nil || s.w.pending == 0 {
 		t.Fatalf("%d cuts, may fold %v, in flight %v, %d pending: not the case that is meant", len(s.cuts), s.w.mayFold(), s.w.flight != nil, s.w.pending)
 	}
@@ -172,8 +172,8 @@ func TestNobodyWaitsForACut(t *testing.T) {
 	}
 }
 
-// TestReplayingPartitionsCutRarely: in a replaying partition a share of the memory may be dirty;
-// once it is live, no more than CutBytes.
+// TestReplayingPartitionsCutRarely: in a replaying partition a share of the memory may be dirty.
+// Once the partition is live, at most CutBytes may be.
 func TestReplayingPartitionsCutRarely(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{0, 100, 0}, Published: true}, func(c *setup.Config) {
 		c.CutBytes, c.CutEvery, setup.HooksOf(c).LockRecords = 10, time.Hour, 5

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// header is the last header of a name, which is the one that counts.
+// headerOf returns the last header of a name, which is the one that counts.
 func headerOf(r *kgo.Record, key string) string {
 	v := ""
 	for _, h := range r.Headers {

@@ -38,8 +38,8 @@ func TestFanoutIsJoinedUnderLoad(t *testing.T) {
 	}
 }
 
-// While there is a backlog the records of channels do not wait for the fan-out: they go out again
-// after a few times as long as it took to publish them last, and not before.
+// During a backlog the records of channels do not wait for the fan-out. They go out again after a
+// few times the duration of their last publication, and not before.
 func TestChannelsDoNotWaitForTheFanoutUnderLoad(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.BatchRecords, c.CutEvery = 256, time.Hour })
 	s.add(events.Messages, 256*20)

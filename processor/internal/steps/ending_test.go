@@ -47,7 +47,7 @@ func TestAbortDropsWhatIsNotAcknowledged(t *testing.T) {
 	if !s.step() {
 		t.Fatal("an abort waits for acknowledgements")
 	}
-	s.ack() // comes too late
+	s.ack() // too late
 	if (s.fold.stored != projections.Position{}) || len(s.acked) != 0 {
 		t.Errorf("stored %v, committed %v", s.fold.stored, s.acked)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestFailureThatDoesNotPass: where only a person can help nothing is tried again.
+// TestFailureThatDoesNotPass: the processor does not try again if only a person can help.
 func TestFailureThatDoesNotPass(t *testing.T) {
 	mismatch := &projections.MismatchError{Dir: "d", Kind: projections.MismatchCluster, Detail: "x"}
 	if failure.MayPass(failure.OfOpening(mismatch)) {
@@ -40,9 +40,9 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// TestAStopIsOneLine: a partition that ends in order gets the reason repeatedly, and then its
-// publication fails. The first reason is its failure and makes one line; that it cannot end in
-// order makes another one.
+// TestAStopIsOneLine: a partition that ends in an orderly way gets the reason repeatedly, and then
+// its publication fails. The first reason is its failure and makes one log line. That it cannot end
+// in an orderly way makes another one.
 func TestAStopIsOneLine(t *testing.T) {
 	var log bytes.Buffer
 	s := newStage(t, opening.Plan{}, nil)

@@ -21,8 +21,8 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// fakeFold counts, records and fails on demand. Every folded event changes one thing; changes by
-// chat.messages are fan-out.
+// fakeFold counts, records and fails on demand. Every folded event makes one change, and a change
+// by chat.messages is fan-out.
 type fakeFold struct {
 	sync.Mutex
 	position, stored projections.Position
@@ -30,13 +30,13 @@ type fakeFold struct {
 	skipped          []string
 	changed, fanout  int // since the last drain
 	drains           []bool
-	recordDrains     int // of channels' records alone
+	recordDrains     int // drains of channel records alone
 	cuts             int
 	dirty            int64
-	forgets          bool // cuts do
+	forgets          bool // whether cuts do
 	quiet            bool
 	rareCut          int64
-	users            int // the user of an event that is not fan-out, 0 = 1
+	users            int // number of the user of an event that is not fan-out; 0 = 1
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
 	closed           bool
@@ -159,7 +159,7 @@ func (s *stage) Acknowledged(_ int32, position projections.Position) {
 
 func (s *stage) Committed(int32) projections.Position { return s.group }
 
-// newStage makes a worker for partition 0 of 1 that starts by plan.
+// newStage returns a stage with a worker for partition 0 of 1, whose opening follows plan.
 func newStage(t *testing.T, plan opening.Plan, change func(*setup.Config)) *stage {
 	t.Helper()
 	s := readyStage(t, plan.From, change)

@@ -47,7 +47,7 @@ func TestTooManyHeldIsADeadLetter(t *testing.T) {
 
 func TestWrongPartitionIsADeadLetter(t *testing.T) {
 	s := newStage(t, opening.Plan{}, nil)
-	s.w.count = 1 << 30 // so that channel c belongs elsewhere
+	s.w.count = 1 << 30 // so that channel c belongs to another partition
 	s.add(events.Messages, 1)
 	s.step()
 	if got := headerOf(s.sent[0][0], HeaderReason); got != string(events.ReasonWrongPartition) {

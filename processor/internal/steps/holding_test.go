@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// holding is a stage whose worker holds a cut that forgets.
+// holding returns a stage whose worker holds a cut that forgets.
 func holding(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t, opening.Plan{}, nil)
@@ -26,8 +26,8 @@ func holding(t *testing.T) *stage {
 	return s
 }
 
-// TestACutThatForgetsWaitsForTheOffsets: it is written once the group has committed its position.
-// The fold continues meanwhile.
+// TestACutThatForgetsWaitsForTheOffsets: the cut is written once the group has committed its
+// position. The fold continues meanwhile.
 func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 	s := holding(t)
 	s.add(events.Reads, 1)
@@ -62,7 +62,7 @@ func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 	}
 }
 
-// TestACutOfAReplayDoesNotWait: a former owner has committed what a partition replays.
+// TestACutOfAReplayDoesNotWait: a former owner has already committed what a partition replays.
 func TestACutOfAReplayDoesNotWait(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{0, 5}, Published: true}, nil)
 	s.fold.forgets = true
@@ -76,7 +76,7 @@ func TestACutOfAReplayDoesNotWait(t *testing.T) {
 }
 
 // TestStopWithACutThatIsHeld: a worker that stops waits a second for the group, and then leaves its
-// store where it was. One that is cut off does not wait.
+// store at the earlier position. A worker that is cut off does not wait.
 func TestStopWithACutThatIsHeld(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop    inbox.StopKind

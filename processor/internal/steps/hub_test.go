@@ -72,7 +72,7 @@ func TestWatcherHearsOfItsUser(t *testing.T) {
 	u, again, other := watching(t, &h, "u"), watching(t, &h, "u"), watching(t, &h, "o")
 	records := []projections.OutRecord{delta("u", "a"), delta("u", "b"), delta("u", "a"), delta("x", "c"), channelRecord("a", false)}
 	h.note(records, belong{})
-	records[0].ChannelID[0] = 'z' // the memory of deltas is used again
+	records[0].ChannelID[0] = 'z' // as when the memory of deltas is reused
 	for _, w := range []*Watcher{u, again} {
 		if !signalled(w) {
 			t.Error("no signal")
@@ -119,7 +119,7 @@ func TestLargeChannelWakesItsMembers(t *testing.T) {
 	hears(member, "big")
 	hears(stranger)
 	late := watching(t, &h, "u", "big")
-	hears(late) // of changes before the watch
+	hears(late) // changes from before the watch
 
 	h.note([]projections.OutRecord{deltaOf("v", "big", true, true)}, belong{}) // joins
 	hears(stranger, "big")
@@ -130,7 +130,7 @@ func TestLargeChannelWakesItsMembers(t *testing.T) {
 	h.note(big, belong{})
 	hears(stranger)
 
-	h.note([]projections.OutRecord{deltaOf("u", "big", true, false)}, belong{}) // the channel turns small: deltas tell of it
+	h.note([]projections.OutRecord{deltaOf("u", "big", true, false)}, belong{}) // the channel becomes small: deltas carry its changes
 	hears(late, "big")
 	h.note([]projections.OutRecord{channelRecord("big", false)}, belong{})
 	hears(late)

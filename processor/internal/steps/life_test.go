@@ -16,8 +16,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestEveryTransitionIsTaken: the table of the life cycle has no transition that no partition ever
-// makes.
+// TestEveryTransitionIsTaken: partitions make every transition in the table of the life cycle.
 func TestEveryTransitionIsTaken(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -38,7 +37,7 @@ func TestEveryTransitionIsTaken(t *testing.T) {
 	counted := func(c *setup.Config) { setup.HooksOf(c).Taken = count }
 	until := projections.Position{10, 10, 10}
 
-	// A set that is in flight when the partition is to end, and is refused then.
+	// The partition must end while a set is in flight, which is then refused.
 	s := newStage(t, opening.Plan{}, counted)
 	s.add(events.Messages, 1)
 	s.step()
@@ -47,7 +46,7 @@ func TestEveryTransitionIsTaken(t *testing.T) {
 	s.w.Inbox.PublishDone(errors.New("no right to write"))
 	s.step()
 
-	// Openings that are interrupted, and fail.
+	// These openings are interrupted, or fail.
 	s = newStage(t, opening.Plan{Until: until, Published: true}, counted)
 	s.w.Inbox.Stop(inbox.StopClean)
 	s.step()
@@ -55,7 +54,7 @@ func TestEveryTransitionIsTaken(t *testing.T) {
 	s.w.Inbox.Fail(errors.New("the log is gone"))
 	s.step()
 
-	// Standbys that are not needed any more, and fail.
+	// These standbys are no longer needed, or fail.
 	standby := func() *stage {
 		s := readyStage(t, projections.Position{}, counted)
 		s.w.standby = true
@@ -69,7 +68,7 @@ func TestEveryTransitionIsTaken(t *testing.T) {
 	s.w.Inbox.Fail(errors.New("the log is gone"))
 	s.step()
 
-	// Whole lives, from the opening of a store to its closing.
+	// These are whole lives, from the opening of a store to its closing.
 	whole := func(during func(w *Worker)) {
 		c := setup.Config{Brokers: []string{"x"}, Group: "g", DataDir: t.TempDir(), Settings: projections.DefaultSettings()}
 		counted(&c)

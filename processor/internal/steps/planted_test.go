@@ -19,8 +19,8 @@ type plantedBug struct {
 	new  string // the code with the bug; planted("name") turns it on
 }
 
-// plantedBugs are all planted in one build, each behind a question for its name. The build is made
-// from copies (`go test -overlay`): nothing of it is in the code that is delivered.
+// plantedBugs are all planted in one build, each in a branch that only its name enables. The build
+// uses modified copies (`go test -overlay`), so the released code has none of them.
 var plantedBugs = []plantedBug{
 	{"position outside the batch", "projections/cut.go",
 		"	err := k.batch.Set([]byte{keys.Header}, k.rules.Scratch, nil)",
@@ -90,13 +90,14 @@ var plantedBugs = []plantedBug{
 		"	if p.ThreadSignature(c, r) != f.LastSeen && !planted(`what changes back is not told`) {"},
 }
 
-// plantedSeeds is how many seeds the simulator has for a bug. Most take a few.
+// plantedSeeds is the largest number of seeds that the simulator tries for a bug. Most bugs need a
+// few.
 const plantedSeeds = 2000
 
-// plantedFrom is the first seed that is tried for bugs that only few scripts show; 0 for others.
+// plantedFrom is the first seed for bugs that only few scripts show; 0 for others.
 var plantedFrom = map[string]uint64{"what changes back is not told": 2500}
 
-// plantedEnv names the bug that a build with all of them has.
+// plantedEnv has the name of the bug to enable in a build with all of them.
 const plantedEnv = "TIDEMARK_PLANTED"
 
 // TestPlantedBugsHaveTheirPlaces looks for each of the places in the current code. It is quick, so
@@ -112,7 +113,7 @@ func TestPlantedBugsHaveTheirPlaces(t *testing.T) {
 	}
 }
 
-// TestPlantedBugsAreFound plants one bug at a time and wants the simulator to find it.
+// TestPlantedBugsAreFound enables one bug at a time, and the simulator must find it.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the runtime anew")
@@ -136,7 +137,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	}
 }
 
-// TestFindPlanted is run by TestPlantedBugsAreFound in a build with a bug.
+// TestFindPlanted runs in the build of TestPlantedBugsAreFound, with one bug enabled.
 func TestFindPlanted(t *testing.T) {
 	if os.Getenv(plantedEnv) == "" {
 		t.Skip("no bug is planted")

@@ -23,14 +23,14 @@ type simBroker struct {
 
 	committed []projections.Position
 	texts     []string     // the metadata texts
-	owner     []*simMember // as the group sees it
+	owner     []*simMember // in the group's view
 	fenced    map[outputs.Fence]bool
 	events    *workload.Workload
 }
 
 // simLog is one partition of an input.
 type simLog struct {
-	records    []*kgo.Record // in the order of their offsets, all that ever were
+	records    []*kgo.Record // all records that ever existed, in the order of their offsets
 	start, end int64
 }
 
@@ -57,7 +57,7 @@ func (b *simBroker) produce(r *kgo.Record) {
 	l.records = append(l.records, r)
 }
 
-// fetch is up to n records of a log from an offset on.
+// fetch returns up to n records of a log, from an offset on.
 func (b *simBroker) fetch(partition int32, in events.Input, from int64, n int) []*kgo.Record {
 	l := &b.logs[partition][in]
 	at, _ := slices.BinarySearchFunc(l.records, max(from, l.start), func(r *kgo.Record, offset int64) int { return int(r.Offset - offset) })
@@ -71,7 +71,7 @@ func (b *simBroker) bounds(partition int32) (start, end projections.Position) {
 	return start, end
 }
 
-// last is the position after everything is folded: a log may end with unreadable offsets.
+// last returns the position after everything is folded. A log may end with unreadable offsets.
 func (b *simBroker) last(partition int32) (p projections.Position) {
 	for in := range b.logs[partition] {
 		if l := &b.logs[partition][in]; len(l.records) > 0 {
@@ -81,7 +81,7 @@ func (b *simBroker) last(partition int32) (p projections.Position) {
 	return p
 }
 
-// records are all records of the inputs of a partition, or of all for -1.
+// records returns all input records of a partition, or of all partitions for -1.
 func (b *simBroker) records(partition int32) (out []*kgo.Record) {
 	for n := range b.logs {
 		if partition >= 0 && int(partition) != n {
@@ -95,7 +95,7 @@ func (b *simBroker) records(partition int32) (out []*kgo.Record) {
 }
 
 // write appends output records that a worker has sent through a producer, and reports whether it
-// took all of them. The memory of the records is the worker's, so that they are copied.
+// took all of them. It copies the records, because the worker reuses their memory.
 func (b *simBroker) write(by, producer int64, records []*kgo.Record) (all bool) {
 	all = true
 	for _, r := range records {

@@ -33,7 +33,7 @@ func (w *simWorld) check() {
 		w.again(w.random.IntN(len(w.broker.unread) + 1))
 	}
 	w.foundAll(w.reader.Check(all), "O7")
-	var again checker.Mirror // of users who were not there before
+	var again checker.Mirror // of users who were not there in the log so far
 	for _, r := range w.broker.unread {
 		w.found(again.Apply(r.Value))
 	}
@@ -59,9 +59,9 @@ func (w *simWorld) checkStanding(all *checker.Log, what string) *checker.Mirror 
 	return left
 }
 
-// again gives the reader a single value once more, if a newer one that it has read dominates it.
-// (If neither of two stamps dominates, either value may stand, DESIGN §1; a reader in the order of
-// the log has the last one.)
+// again gives the reader a single value a second time, if a newer one that it has read dominates
+// it. (If neither of two stamps dominates, either value may remain, DESIGN §1; a reader in the
+// order of the log has the last one.)
 func (w *simWorld) again(at int) {
 	if at >= w.readTo {
 		return
@@ -89,7 +89,7 @@ func (w *simWorld) foundAll(f *checker.Findings, what string) {
 	}
 }
 
-// shuffled are the records of a partition in another order, in which each topic keeps its own.
+// shuffled returns the records of a partition in another order, in which each topic keeps its own.
 func (w *simWorld) shuffled(n int32) (out []*kgo.Record) {
 	r := rand.New(rand.NewPCG(w.plan.seed, 7))
 	var at [events.NumInputs]int

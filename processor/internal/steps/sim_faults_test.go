@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// fault makes a step that is a fault, or the end of one.
+// fault makes a step that begins or ends a fault.
 func (w *simWorld) fault(s simStep) {
 	inFlight := func(x *simWorker) bool { return len(x.flight) > 0 }
 	owns := func(x *simWorker) bool { return !x.standby && !x.lost && !x.given && w.broker.owner[x.Number] == x.m }
@@ -54,7 +54,7 @@ func (w *simWorld) fault(s simStep) {
 				w.arrive()
 			}
 		}
-	case simDoubt: // all of it is tried again later
+	case simDoubt: // the client retries all of it later
 		if x := pick(w.workers(), s.a, inFlight); x != nil {
 			if w.send(x) {
 				w.broker.write(x.id, x.sentBy, x.flight)
@@ -77,7 +77,7 @@ func (w *simWorld) fault(s simStep) {
 	case simHole:
 		n, in := int32(s.a)&0x7fffffff%w.plan.partitions, s.b%events.NumInputs
 		w.broker.logs[n][in].end += 1 + int64(s.b/4%3)
-	case simReread: // from an older record on, or a late writer brings just that one
+	case simReread: // from an older record on; or a late writer sends just that one
 		if at := int(s.a) % (w.readTo + 1); s.b%2 == 0 {
 			w.readTo = at
 		} else {
@@ -93,8 +93,8 @@ func (w *simWorld) fault(s simStep) {
 	}
 }
 
-// learn notifies a member that it has lost a partition: from here on it commits and acknowledges
-// nothing of it.
+// learn notifies a member that it has lost a partition. From here on the member commits and
+// acknowledges nothing of it.
 func (w *simWorld) learn(s *simWorker) {
 	s.m.committer.Forget([]int32{s.Number})
 	w.renew(s.m)
@@ -108,9 +108,9 @@ func (w *simWorld) arrive() {
 	w.broker.write(l.by, l.producer, l.records)
 }
 
-// trim moves the start of a partition's logs to the stored position of its live owner: the shortest
-// possible retention, so that no crash may lose anything of a store from here on. Older stores are
-// refused.
+// trim moves the start of a partition's logs to the stored position of its live owner. This is the
+// shortest possible retention, so from here on no crash may lose anything of a store. Older stores
+// are refused.
 func (w *simWorld) trim(n int32) {
 	m := w.broker.owner[n]
 	if m == nil || m.workers[n] == nil || m.workers[n].lost || m.workers[n].standby || m.workers[n].Life.State() != life.Live {
@@ -135,10 +135,10 @@ func (w *simWorld) trimmed() bool {
 // is the store's (docs/guarantees.md, "What stands last").
 const standsWithin = 10 * time.Second
 
-// settle ends all faults and lets everybody work until nothing is left to do (O10). What is late
-// comes in last. No partition has two owners any more as it begins, so standsWithin from there the
-// last record of every key must be right. (A clock that was put back has to come back first: those
-// of processes never are.)
+// settle ends all faults and lets all members work until nothing is left to do (O10). Late records
+// arrive last. When it begins, no partition has two owners, so standsWithin later the last record
+// of every key must be right. (A clock that was put back must first catch up: the clocks of
+// processes never go back.)
 func (w *simWorld) settle() {
 	over, stands := latest(w.ahead, w.now), false
 	for range 400 {

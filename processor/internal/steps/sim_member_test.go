@@ -38,7 +38,7 @@ type simMember struct {
 	stalled   int // steps for which it does nothing
 	committer *outputs.Committer
 	producer  int64  // its id
-	badCommit uint32 // how the next commit fails, 0: it does not
+	badCommit uint32 // how the next commit fails; 0: it does not
 	workers   map[int32]*simWorker
 }
 
@@ -48,18 +48,18 @@ type simWorker struct {
 	m       *simMember
 	id      int64 // of its producer
 	flight  []*kgo.Record
-	sentBy  int64 // the producer that has sent it, 0: none has
+	sentBy  int64 // the producer that has sent its set; 0: none has
 	cuts    []setup.Cut
-	injured bool // a fault was injected that makes it fail
+	injured bool // an injected fault will make it fail
 	wasLive bool
-	// committed is the group's position when the worker was told to own its partition.
+	// committed is the group's position when the worker became the owner of its partition.
 	committed projections.Position
 	ended     bool
-	given     bool // the group takes the partition back in order
-	lost      bool // the group has given the partition away, and it does not know
+	given     bool // the group takes the partition back in an orderly way
+	lost      bool // the group has given the partition away, and the member has not noticed
 }
 
-// simMetrics are shared by all runs: making them takes longer than a short run.
+// simMetrics are shared by all runs, because creating them takes longer than a short run.
 var simMetrics = sync.OnceValue(func() *metrics.Set { return metrics.New(setup.Topics{Inputs: events.InputTopics}) })
 
 // simCache is shared by all stores.
@@ -87,8 +87,8 @@ func (w *simWorld) start(m *simMember) {
 	w.renew(m)
 }
 
-// renew gives a member another producer. What the one before has sent may still come in, and is
-// sent again.
+// renew gives a member another producer. The records of the earlier producer may still arrive, and
+// are sent again.
 func (w *simWorld) renew(m *simMember) {
 	w.producers++
 	m.producer = w.producers
@@ -98,7 +98,7 @@ func (w *simWorld) renew(m *simMember) {
 	}
 }
 
-// astray leaves a worker's sent records on their way.
+// astray leaves a worker's sent records in transit.
 func (w *simWorld) astray(s *simWorker) {
 	if s.sentBy != 0 {
 		w.late = append(w.late, simLate{s.id, s.sentBy, s.flight})
@@ -106,11 +106,11 @@ func (w *simWorld) astray(s *simWorker) {
 	s.sentBy = 0
 }
 
-// send handles a set until it leaves (Publisher.admit). It reports whether it has left.
+// send processes a set until it leaves (Publisher.admit). It reports whether it has left.
 func (w *simWorld) send(s *simWorker) bool {
 	r := s.m.committer.Roster
 	if _, _, wait, owned := r.Entry(s.Number); owned && wait != nil {
-		_ = s.m.committer.Send(context.Background(), nil) // as its loop does
+		_ = s.m.committer.Send(context.Background(), nil) // as the committer's loop does
 	}
 	self, former, wait, owned := r.Entry(s.Number)
 	if s.sentBy != 0 || !owned || wait != nil {
@@ -129,8 +129,8 @@ func (w *simWorld) identity(n int32) projections.Identity {
 	return projections.Identity{ClusterID: "sim", Partition: n, Partitions: w.plan.partitions, Settings: w.settings}
 }
 
-// open opens the store of a partition and compares it with the log up to its position: whatever
-// happened before (O1).
+// open opens the store of a partition and compares it with the log up to its position, after any
+// faults (O1).
 func (w *simWorld) open(m *simMember, n int32) *simWorker {
 	if m.disks[n] == nil {
 		m.disks[n] = vfs.NewCrashableMem()
@@ -164,8 +164,8 @@ func (w *simWorld) history(n int32) opening.History {
 	return h
 }
 
-// own begins a partition on a member that the group has given it to. It reports whether that was
-// possible.
+// own begins a partition on a member to which the group has assigned it. It reports whether the
+// member could open it.
 func (w *simWorld) own(m *simMember, n int32) bool {
 	h := w.history(n)
 	s := m.workers[n]
@@ -238,8 +238,8 @@ func (w *simWorld) step(s *simWorker, times int) {
 	}
 }
 
-// sawLive checks a partition that has just become live: it answers from here on, so it must have
-// folded whatever the group had committed when it was opened (G9, G10).
+// sawLive checks a partition that has just become live. It answers queries from here on, so it must
+// have folded everything that the group had committed when it was opened (G9, G10).
 func (w *simWorld) sawLive(s *simWorker) {
 	if s.Life.State() != life.Live || s.wasLive {
 		return
@@ -250,7 +250,7 @@ func (w *simWorld) sawLive(s *simWorker) {
 	}
 }
 
-// ended is called when a worker has ended, by itself or on demand.
+// ended handles a worker that has ended, by itself or on demand.
 func (w *simWorld) ended(s *simWorker) {
 	if err := s.Failure.Load(); err != nil && !s.injured {
 		w.found(simError("partition %d fails on %s: %v", s.Number, s.m.name, *err))
@@ -261,7 +261,7 @@ func (w *simWorld) ended(s *simWorker) {
 	w.end(s)
 }
 
-// end takes a worker off its member.
+// end removes a worker from its member.
 func (w *simWorld) end(s *simWorker) {
 	s.ended = true
 	s.m.committer.Forget([]int32{s.Number})
@@ -286,7 +286,7 @@ func (w *simWorld) crash(m *simMember, how simKind, a uint32) {
 		s.ended = true
 		if k := r.IntN(len(s.flight) + 1); s.sentBy != 0 {
 			w.broker.write(s.id, s.sentBy, s.flight[:k])
-			if r.IntN(2) == 0 { // the rest has left the machine
+			if r.IntN(2) == 0 { // the machine has lost the rest
 				w.late = append(w.late, simLate{s.id, s.sentBy, s.flight[k:]})
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script/random"
 )
 
-// A run of the simulator is a plan: a list of steps, drawn from a seed before the run. A step
+// A run of the simulator follows a plan: a list of steps, drawn from a seed before the run. A step
 // selects its target by a number, modulo the number of possible targets, and does nothing without a
-// target. So any part of a plan is a plan as well, and a plan with a finding can be shortened.
+// target. So any part of a plan is a plan too, and a plan with a finding can be shortened.
 
 // simKind is the kind of a step.
 type simKind uint8
@@ -30,11 +30,11 @@ const (
 	simNormal          = simStandby
 	simCrash   simKind = iota - 1 // a member is killed; the contents of its stores then vary
 	simRestart                    // it comes back
-	simLose                       // a member is given up by the group, and does not know
-	simLearn                      // it learns of it
-	simRevoke                     // a partition is given to another member in order
+	simLose                       // the group gives up a member, which does not notice
+	simLearn                      // it notices
+	simRevoke                     // a partition moves to another member in an orderly way
 	simAgain                      // the client fetches from an older offset
-	simPartly                     // a set in flight is written in part, the rest is tried again
+	simPartly                     // a set in flight is written in part, and the rest is retried
 	simDoubt                      // it is written, and the answer is an error
 	simBadCommit
 	simBackwards // the clock of the members jumps
@@ -53,7 +53,7 @@ var simNames = [numSimKinds]string{"produce", "fetch", "fold", "ack", "apply", "
 	"standby", "crash", "restart", "lose", "learn", "revoke", "fetch again", "write in part", "write and fail", "fail to commit",
 	"clock back", "fail to apply", "crash to an old store", "crash to no store", "trim", "hole", "read again", "forget", "stall"}
 
-// simStep is one step. What a and b mean is up to the kind.
+// simStep is one step. Its kind determines the meaning of a and b.
 type simStep struct {
 	kind simKind
 	a, b uint32
@@ -71,15 +71,16 @@ type simPlan struct {
 	fanout     uint32
 	sendReads  bool
 	batch      int
-	lock       int  // records that are folded in one go, at most
+	lock       int  // largest number of records that are folded in one go
 	bursts     bool // now and then there is more than is folded in one go
 	rareCuts   bool // stores are as far behind as those of busy partitions
 	parts      []random.Part
 	steps      []simStep
 }
 
-// drawPlan draws a run. Each draws its own mix first (swarm testing): which faults there are at
-// all, and how often each kind of step is, so that rare things meet undiluted by common ones.
+// drawPlan draws a run. Each run draws its own mix first (swarm testing): which faults may occur,
+// and how often each kind of step occurs. So rare steps meet each other without common ones in
+// between.
 func drawPlan(seed uint64) *simPlan {
 	r := rand.New(rand.NewPCG(seed, 3))
 	p := &simPlan{
@@ -124,15 +125,15 @@ func drawPlan(seed uint64) *simPlan {
 	return p
 }
 
-// without is the plan without some steps.
+// without returns the plan without some steps.
 func (p *simPlan) without(from, to int) *simPlan {
 	q := *p
 	q.steps = append(append([]simStep(nil), p.steps[:from]...), p.steps[to:]...)
 	return &q
 }
 
-// shrink leaves out as many steps as it can while fails still finds something, in at most so many
-// tries.
+// shrink leaves out as many steps as it can while fails still reports a finding. It calls fails at
+// most tries times.
 func (p *simPlan) shrink(fails func(*simPlan) bool, tries int) *simPlan {
 	for chunk := max(len(p.steps)/2, 1); chunk > 0 && tries > 0; {
 		smaller := false

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// simSeeds are the seeds of TestSimulate: TIDEMARK_SIM_SEEDS of them from TIDEMARK_SIM_FROM on,
+// simSeeds returns the seeds of TestSimulate: TIDEMARK_SIM_SEEDS of them from TIDEMARK_SIM_FROM on,
 // else 500, or 50 with -short.
 func simSeeds(t *testing.T) (from, n uint64) {
 	def := uint64(500)
@@ -32,8 +32,9 @@ func number(t *testing.T, env string, def uint64) uint64 {
 	return n
 }
 
-// TestSimulate (R3): random faults between any two steps of the runtime, then none, and everything
-// must be right. What is found is printed with its seed and the fewest steps that show it.
+// TestSimulate (R3): random faults occur between any two steps of the runtime. After they end
+// everything must be right. TestSimulate prints a finding with its seed and the fewest steps that
+// show it.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	from, n := simSeeds(t)

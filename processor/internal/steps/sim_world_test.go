@@ -27,7 +27,7 @@ type simWorld struct {
 	settings projections.Settings
 	now      time.Time
 	ahead    time.Time  // when the clock was put back
-	random   *rand.Rand // for choices that no step makes
+	random   *rand.Rand // for choices that no step determines
 	broker   *simBroker
 	members  []*simMember
 	late     []simLate
@@ -40,7 +40,7 @@ type simWorld struct {
 	wrong       []string
 }
 
-// found records a finding; nil is none.
+// found records a finding; nil is no finding.
 func (w *simWorld) found(err error) {
 	if err != nil && len(w.wrong) < 3 {
 		w.wrong = append(w.wrong, err.Error())
@@ -98,7 +98,7 @@ func (w *simWorld) close() {
 	}
 }
 
-// workers are those of all processes that run and are not stalled, in a fixed order.
+// workers returns the workers of all processes that run and are not stalled, in a fixed order.
 func (w *simWorld) workers() (out []*simWorker) {
 	for _, m := range w.members {
 		if m.stalled > 0 {
@@ -111,7 +111,7 @@ func (w *simWorld) workers() (out []*simWorker) {
 	return out
 }
 
-// pick is one of those for which ok holds, nil if there is none.
+// pick returns one of the items for which ok returns true, or nil if there is none.
 func pick[T any](list []*T, a uint32, ok func(*T) bool) *T {
 	var out []*T
 	for _, s := range list {
@@ -202,7 +202,7 @@ func (w *simWorld) fetch(s *simWorker, in events.Input, back int64, n int) {
 	s.Inbox.Fetch(in, w.broker.fetch(s.Number, in, from, n), w.broker.logs[s.Number][in].end)
 }
 
-// ack lets a set come in, once it has left. A producer that is fenced gives up.
+// ack writes a set that has left, and acknowledges it. A producer that is fenced gives up.
 func (w *simWorld) ack(s *simWorker) {
 	if !w.send(s) {
 		return
@@ -231,7 +231,7 @@ func (w *simWorld) assign(a uint32) {
 			m := w.members[(int(a)+int(n)+i)%len(w.members)]
 			s := m.workers[n]
 			if w.broker.owner[n] != nil || !m.alive || s != nil && !s.standby {
-				continue // one that lost it may not know
+				continue // a member that lost it may not have noticed
 			}
 			w.broker.owner[n] = m
 			if !w.own(m, n) {

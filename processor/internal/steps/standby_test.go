@@ -24,7 +24,8 @@ func newStandby(t *testing.T, from, until projections.Position) *stage {
 	return s
 }
 
-// TestStandbyFoldsNoFurtherThanTheGroup: and publishes and commits nothing, but stores.
+// TestStandbyFoldsNoFurtherThanTheGroup: a standby folds up to the committed offsets. It stores,
+// and neither publishes nor commits.
 func TestStandbyFoldsNoFurtherThanTheGroup(t *testing.T) {
 	s := newStandby(t, projections.Position{}, projections.Position{2, 1, 0})
 	s.add(events.Messages, 10)
@@ -34,7 +35,7 @@ func TestStandbyFoldsNoFurtherThanTheGroup(t *testing.T) {
 	if want := (projections.Position{2, 1, 0}); s.fold.position != want {
 		t.Errorf("folded up to %v, the group has committed %v", s.fold.position, want)
 	}
-	s.w.Inbox.Allow(projections.Position{4, 0, 5}) // behind in one input: no single owner has published this
+	s.w.Inbox.Allow(projections.Position{4, 0, 5}) // one input goes back: no single owner has published this
 	s.step()
 	if want := (projections.Position{2, 1, 0}); s.fold.position != want {
 		t.Errorf("folded up to %v after offsets that went back", s.fold.position)
@@ -81,9 +82,9 @@ func TestPromotedStandbyPublishesFromTheCommittedOffsets(t *testing.T) {
 	}
 }
 
-// TestPromotedStandbyBesideTheCommittedOffsets: neither its position nor the group's dominates the
-// other. The changes in between are published, those of its store are not, and it is live when it
-// has folded both.
+// TestPromotedStandbyBesideTheCommittedOffsets: neither the standby's position nor the group's
+// dominates the other. The partition publishes the changes in between but not those of its store,
+// and is live when it has folded up to both.
 func TestPromotedStandbyBesideTheCommittedOffsets(t *testing.T) {
 	s := newStandby(t, projections.Position{5, 0, 0}, projections.Position{5, 2, 0})
 	s.add(events.Reads, 4)
@@ -110,7 +111,8 @@ func TestPromotedStandbyBesideTheCommittedOffsets(t *testing.T) {
 	}
 }
 
-// TestPromotedStandbyAtTheCommittedOffsets is live without a record to come.
+// TestPromotedStandbyAtTheCommittedOffsets: a standby at the committed offsets becomes live without
+// another record.
 func TestPromotedStandbyAtTheCommittedOffsets(t *testing.T) {
 	at := projections.Position{0, 2, 0}
 	s := newStandby(t, projections.Position{}, at)
@@ -129,8 +131,8 @@ func TestPromotedStandbyAtTheCommittedOffsets(t *testing.T) {
 }
 
 // TestPromotedStandbyIsFetchedTwice: the group's client begins at the offset that the standby's
-// would fetch next, and records that the latter is still fetching arrive as well. Each record is
-// folded once, and none stays counted as waiting in memory.
+// client would fetch next, and records that the latter is still fetching arrive as well. Each
+// record is folded once, and none remains counted as waiting in memory.
 func TestPromotedStandbyIsFetchedTwice(t *testing.T) {
 	s := newStandby(t, projections.Position{}, projections.Position{})
 	var all []*kgo.Record
@@ -158,7 +160,7 @@ func TestPlanStandby(t *testing.T) {
 	}{
 		{projections.Position{outputs.None, outputs.None, outputs.None}, projections.Position{}, false},
 		{projections.Position{7, 5, 9}, projections.Position{7, 5, 9}, true},
-		{projections.Position{3, 3, 3}, at, true}, // the owner that this store is of had not committed all of it
+		{projections.Position{3, 3, 3}, at, true}, // the owner that wrote this store had not committed all of it
 		{projections.Position{9, 9, 4}, at, true},
 	} {
 		plan, ok := opening.DecideStandby(opening.Plan{}, at, opening.History{Committed: c.committed})

@@ -16,12 +16,12 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/setup"
 )
 
-// parentOf is a sampled traceparent whose span has a number.
+// parentOf returns a sampled traceparent whose span has a number.
 func parentOf(n int) []byte {
 	return fmt.Appendf(nil, "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba%05d-01", n)
 }
 
-// numbering is a tracer whose spans have the numbers in which they are begun.
+// numbering is a tracer that numbers its spans in the order in which they begin.
 type numbering struct {
 	names []string
 	ended int
@@ -46,7 +46,7 @@ func (s numbered) Traceparent() []byte { return s.parent }
 func (s numbered) End(time.Time, error) { s.of.ended++ }
 
 // A delta carries the trace of the newest event that may have caused it: a message of its channel,
-// or what its user did there.
+// or an event of its user there.
 func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 	var n numbering
 	b := &batch{}
@@ -65,7 +65,7 @@ func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 	var w traced
 	w.folded(&n, b, time.Now(), time.Now())
 
-	keys := map[string]int{ // the number of the span that is their trace; 0: none
+	keys := map[string]int{ // the number of the span that is its trace; 0: none
 		"general": 4, "ann\x00general": 4, "bob\x00general": 5, "bob\x00general\x00m1": 5, "plain": 0, "ann\x00plain": 0, "bad": 0,
 		"ann\x00bad": 0, "other": 6, "bob\x00other": 6, "ann\x00other": 0,
 	}
@@ -86,7 +86,7 @@ func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 		r := &records[i]
 		want := ""
 		switch keys[string(r.Key)] {
-		case 4: // below the fold of ann's read, the newest
+		case 4: // the newest one, below the fold of ann's read
 			want = spanOf["publish under 00002"]
 		case 5:
 			want = spanOf["publish under 00001"]
@@ -112,8 +112,8 @@ func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 	}
 }
 
-// What is folded again before a partition is live makes no spans, and neither does a record without
-// a trace; without a tracer a worker keeps none and allocates nothing for them.
+// Records that are folded again before a partition is live make no spans, and neither do records
+// without a trace. Without a tracer a worker keeps no spans and allocates nothing for them.
 func TestOnlyNewsIsTraced(t *testing.T) {
 	for name, of := range map[string]struct {
 		header    []byte

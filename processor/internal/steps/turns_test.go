@@ -18,13 +18,13 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// timedFold is a partition on a clock by which only folding takes time.
+// timedFold is a partition with a clock that moves only while it folds.
 type timedFold struct {
 	setup.Fold
 	clock   *time.Time
-	each    time.Duration // that a message takes
+	each    time.Duration // duration of a message
 	panicAt int64         // offset of a message; -1: none
-	letGo   func()        // the lock was let go of
+	letGo   func()        // called when the lock is released
 
 	holds   int
 	since   time.Time
@@ -49,7 +49,7 @@ func (f *timedFold) FoldMessage(m *events.Message, offset, timestamp int64) proj
 	return f.Fold.FoldMessage(m, offset, timestamp)
 }
 
-// timedStage is a stage that folds into a partition.
+// timedStage returns a stage that folds into a partition.
 func timedStage(t *testing.T, each time.Duration) (*stage, *timedFold) {
 	t.Helper()
 	s := newStage(t, opening.Plan{}, nil)
@@ -91,7 +91,7 @@ func TestTheFoldLetsGo(t *testing.T) {
 	for name, c := range map[string]struct {
 		each           time.Duration
 		large          bool
-		holds, records int // records under one hold, at most
+		holds, records int // the largest number under one hold
 	}{
 		"quick":           {0, false, 1, lockRecords},
 		"50 us a record":  {50 * time.Microsecond, false, 6, 3 * foldLook},
@@ -110,7 +110,7 @@ func TestTheFoldLetsGo(t *testing.T) {
 			}
 			part := f.Projection()
 			var positions []int64
-			var kept *projections.ExplainWalk // begun under one hold, completed after others
+			var kept *projections.ExplainWalk // begun under one hold, completed after later ones
 			var want int
 			f.letGo = func() {
 				part.RLock()
@@ -150,7 +150,8 @@ func TestTheFoldLetsGo(t *testing.T) {
 	}
 }
 
-// TestAPanicAfterTheFoldLetGo names its record, and no query reads the state that it left.
+// TestAPanicAfterTheFoldLetGo: the error names the record, and no query reads the state that the
+// panic left.
 func TestAPanicAfterTheFoldLetGo(t *testing.T) {
 	s, f := timedStage(t, time.Millisecond)
 	live := true

@@ -63,8 +63,8 @@ func TestFoldingStopsWhenFarAhead(t *testing.T) {
 	}
 }
 
-// TestFoldingStopsWhenManyUsersAreToBeTold: a few records may be about as many users as fill the
-// memory.
+// TestFoldingStopsWhenManyUsersAreToBeTold: a few records may concern so many users that their
+// deltas fill the memory.
 func TestFoldingStopsWhenManyUsersAreToBeTold(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.BatchTime, c.FanoutDelay = time.Hour, time.Hour })
 	s.fold.users = maxUndrained / 1000
@@ -112,8 +112,8 @@ func TestPanicParksThePartition(t *testing.T) {
 	}
 }
 
-// TestBadRecordsAreNotALineEach: a producer that is broken fills the dead letters and not the disk
-// of the log.
+// TestBadRecordsAreNotALineEach: a broken producer fills the dead letters, but not the disk of the
+// log file.
 func TestBadRecordsAreNotALineEach(t *testing.T) {
 	var log testkit.Output
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.Breaker = setup.Breaker{Off: true} })
