@@ -196,8 +196,11 @@ func healed(t *testing.T, dsn, statements string, want, left []string, product .
 	testkit.SQL(t, dsn, statements)
 	s := stack(t)
 	args := append(product, "--source", dsn, "--brokers", s.Broker)
-	ok(t, "", append([]string{"import"}, args...)...)
+	imported := ok(t, "", append([]string{"import"}, args...)...)
 	args = append(args, "--addr", s.URL)
+	if product[0] == "synapse" {
+		shown(t, "docs/import/synapse.md", imported)
+	}
 	if product[0] != "table" {
 		if out := strings.Join(compared(t, append(args, "--all")...), "\n"); !strings.Contains(page, "\n"+out+"\n") {
 			t.Errorf("the page has another comparison than this:\n%s", out)

@@ -25,7 +25,7 @@ type Healing struct {
 // Dialect is the text around statements.
 type Dialect struct{ comment, begin, commit string }
 
-// SQL is the dialect of a database with SQL, Mongosh that of MongoDB's shell. Statements of Mongosh
+// SQL is the dialect of most databases with SQL, Mongosh that of MongoDB's shell. Statements of Mongosh
 // use the variable subscriptions, which the beginning of a transaction sets.
 var (
 	SQL     = Dialect{"-- ", "BEGIN;", "COMMIT;"}

@@ -15,12 +15,12 @@ func TestHealing(t *testing.T) {
 	h := &Healing{To: &out, Statement: func(l *Line) (string, bool) { return "UPDATE n SET x = 1; \n", l.Thread == "" }}
 	for i := range 2100 {
 		for _, b := range Buckets {
-			if err := h.Add(&Line{Pair{fmt.Sprint("u", i), "c", ""}, with(2, 0), with(1, 0), b, "why"}); err != nil {
+			if err := h.Add(&Line{Pair{fmt.Sprint("u", i), "c", ""}, with(2, 0), with(1, 0), b, "why", 0}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if err := h.Add(&Line{Pair{"u", "c", "t"}, with(2, 0), with(1, 0), TheirsWrong, "why"}); err != nil {
+	if err := h.Add(&Line{Pair{"u", "c", "t"}, with(2, 0), with(1, 0), TheirsWrong, "why", 0}); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.End(); err != nil {
@@ -45,7 +45,7 @@ func TestHealing(t *testing.T) {
 
 // An id cannot end its comment or its literal.
 func TestHostileIDs(t *testing.T) {
-	l := &Line{Pair{"o'; DROP TABLE x; --", "c\nDROP TABLE y;", ""}, with(2, 0), with(1, 0), TheirsWrong, "a\u2028b"}
+	l := &Line{Pair{"o'; DROP TABLE x; --", "c\nDROP TABLE y;", ""}, with(2, 0), with(1, 0), TheirsWrong, "a\u2028b", 0}
 	heal, err := TableHeal(product.Mapping{"heal": "UPDATE m SET n = {unread} WHERE c = {channel_id} AND u = {user_id} AND n = {theirs_unread}", "heal_thread": "-"})
 	if err != nil {
 		t.Fatal(err)

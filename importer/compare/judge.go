@@ -22,6 +22,7 @@ type Evidence struct {
 // Recount is the result of Tidemark's rules for the rows of a source.
 type Recount struct {
 	Unread, Mentions int64
+	ToEnd            int64 // messages from the first unread one to the end, counted or not
 	Excluded         Excluded
 	Less             Excluded // the part of Unread that a product may leave out
 	Messages         []Source // those that count
@@ -57,6 +58,9 @@ func (p *Policy) Judge(e *Evidence) (b Bucket, reason string, ok bool) {
 		return p.onlyMentions(e)
 	}
 	b, reason, ok = p.unread(e)
+	if ok && b == TheirsWrong && p.Distance && e.Ours.Unread > 0 {
+		return p.distance(e, reason)
+	}
 	if !ok || b == OursWrong || b == TheirsWrong {
 		return b, reason, ok
 	}
@@ -104,6 +108,18 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 		return TheirsWrong, fmt.Sprintf("capped: their own rows have %d", r.Unread), true
 	}
 	return TheirsWrong, fmt.Sprintf("stale: their own rows have %d", r.Unread), true
+}
+
+// distance judges a wrong number with something unread. A pointer right before the first unread
+// message gives the smallest number that the product can have.
+func (p *Policy) distance(e *Evidence, reason string) (b Bucket, why string, ok bool) {
+	switch {
+	case e.Rows == nil:
+		return "", "", false
+	case e.Theirs.Unread <= e.Rows.ToEnd:
+		return NotComparable, reason + ": their number has all that follows the first unread message", true
+	}
+	return TheirsWrong, reason, true
 }
 
 // onlyMentions judges a number that counts only messages which mention the user.

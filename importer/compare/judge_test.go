@@ -18,7 +18,7 @@ func ids(list ...string) (all []Source) {
 
 // Each kind of difference has its bucket and its reason.
 func TestJudge(t *testing.T) {
-	mattermost, table := &MattermostPolicy, &TablePolicy
+	mattermost, table, tinode := &MattermostPolicy, &TablePolicy, &TinodePolicy
 	for name, c := range map[string]struct {
 		policy *Policy
 		e      Evidence
@@ -36,6 +36,9 @@ func TestJudge(t *testing.T) {
 		"negative":                {mattermost, Evidence{Theirs: with(-2, 0), Ours: with(0, 0)}, TheirsWrong, "negative"},
 		"negative mentions":       {mattermost, Evidence{Theirs: with(0, -1), Ours: with(0, 0)}, TheirsWrong, "negative mentions"},
 		"more mentions than any":  {mattermost, Evidence{Theirs: with(2, 3), Ours: with(2, 0)}, TheirsWrong, "3 mentions in 2 unread messages"},
+		"the best of a distance":  {tinode, Evidence{Theirs: with(4, 0), Ours: with(1, 0), Rows: &Recount{Unread: 1, ToEnd: 4, Excluded: Excluded{Deleted: 3}}}, NotComparable, "3 deleted, but counted: their number has all that follows"},
+		"a distance too large":    {tinode, Evidence{Theirs: with(5, 0), Ours: with(1, 0), Rows: &Recount{Unread: 1, ToEnd: 4, Excluded: Excluded{Deleted: 4}}}, TheirsWrong, "4 deleted, but counted"},
+		"a distance, all read":    {tinode, Evidence{Theirs: with(3, 0), Ours: with(0, 0), Excluded: Excluded{Deleted: 3}}, TheirsWrong, "3 deleted, but counted"},
 		"keywords":                {mattermost, Evidence{Theirs: with(2, 1), Ours: with(2, 0)}, ByPolicy, "mentions by keywords"},
 		"own and mentions":        {mattermost, Evidence{Theirs: with(2, 1), Ours: with(1, 0), Excluded: Excluded{Own: 1}}, ByPolicy, "1 of their own"},
 		"silent that mention":     {table, Evidence{Theirs: with(2, 2), Ours: with(1, 1), Excluded: Excluded{Silent: 1}}, ByPolicy, "1 silent"},

@@ -44,7 +44,7 @@ const (
 	ByPolicy      Bucket = "policy"         // the product intentionally counts something else
 	TheirsWrong   Bucket = "theirs_wrong"   // the stored number contradicts the product's own rows
 	OursWrong     Bucket = "ours_wrong"     // Tidemark's number is wrong, or an input is missing
-	NotComparable Bucket = "not_comparable" // one side has no such pair
+	NotComparable Bucket = "not_comparable" // one side has no such pair, or cannot have the right number
 	Moved         Bucket = "moved"          // it changed between all readings
 )
 
@@ -58,6 +58,8 @@ type Line struct {
 	Ours   Numbers `json:"ours"`
 	Bucket Bucket  `json:"bucket"`
 	Reason string  `json:"reason"` // "" for equal ones
+
+	toEnd int64 // as in Recount, if a policy of Distance needs it
 }
 
 func (l *Line) String() string {

@@ -86,7 +86,9 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 		case c.singles[p.User+"\x00"+x.ID]:
 			r.Excluded[ReadSingly]++
 		default:
-			r.Unread++
+			if r.Unread++; r.Unread == 1 {
+				r.ToEnd = int64(len(c.posts) - i)
+			}
 			if x.Quiet {
 				r.Less[Quiet]++
 			}

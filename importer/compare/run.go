@@ -274,7 +274,8 @@ func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) e
 	for _, p := range pairs {
 		e := open[p]
 		b, reason, _ := c.Policy.Judge(e)
-		if err := c.report(p, c.settled[p], b, reason); err != nil {
+		c.result.Buckets[b]++
+		if err := c.Line(&Line{p, e.Theirs, e.Ours, b, reason, e.Rows.ToEnd}); err != nil {
 			return err
 		}
 	}
@@ -293,7 +294,7 @@ func (e *Evidence) add(x *queryv1.ExplainUnreadResponse) {
 
 func (c *comparison) report(p Pair, r reading, b Bucket, reason string) error {
 	c.result.Buckets[b]++
-	return c.Line(&Line{p, r.theirs, r.ours.Numbers, b, reason})
+	return c.Line(&Line{Pair: p, Theirs: r.theirs, Ours: r.ours.Numbers, Bucket: b, Reason: reason})
 }
 
 // sorted returns pairs in the order of the output.

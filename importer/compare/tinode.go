@@ -17,16 +17,17 @@ var TinodePolicy = Policy{
 		BeforeJoin: {ByPolicy, "from before they joined"},
 		Hidden:     {ByPolicy, "hidden in Tidemark alone"},
 	},
+	Distance: true,
 }
 
 // TinodeHeal returns the statement that corrects a number, if it has not changed since the
-// comparison. The number follows from the pointer, so it can be corrected only if nothing is
-// unread: the pointer then belongs at the end.
+// comparison. The number follows from the pointer, so the pointer gets its place right before the
+// first unread message, or at the end.
 func TinodeHeal(l *Line) (statement string, ok bool) {
-	if l.Thread != "" || l.Ours.Unread != 0 {
+	if l.Thread != "" {
 		return "", false
 	}
-	return fmt.Sprintf("UPDATE subscriptions s SET readseqid = t.seqid, recvseqid = greatest(s.recvseqid, t.seqid)\n"+
+	return fmt.Sprintf("UPDATE subscriptions s SET readseqid = t.seqid - %[4]d, recvseqid = greatest(s.recvseqid, t.seqid - %[4]d)\n"+
 		"FROM topics t WHERE t.name = %[1]s AND s.topic IN (%[1]s, regexp_replace(%[1]s, '^grp', 'chn')) AND s.userid::text = %[2]s AND t.seqid - s.readseqid = %[3]d;",
-		product.Literal(l.Channel), product.Literal(l.User), l.Theirs.Unread), true
+		product.Literal(l.Channel), product.Literal(l.User), l.Theirs.Unread, l.toEnd), true
 }

@@ -42,7 +42,9 @@ INSERT INTO current_state_events VALUES ('$e2', '!general:here', 'm.room.member'
 ('$e33', '!quiet:here', 'm.room.member', '@bob:here', 'join'),
 ('$e31', '!quiet:here', 'm.room.member', '@zoe:here', 'join'),
 ('$e37', '!ann-bob:here', 'm.room.member', '@ann:here', 'join'),
-('$e40', '!ann-bob:here', 'm.room.member', '@bob:here', 'join');
+('$e40', '!ann-bob:here', 'm.room.member', '@bob:here', 'join'),
+('$e43', '!night:here', 'm.room.member', '@dee:here', 'join'),
+('$e42', '!night:here', 'm.room.member', '@zoe:here', 'join');
 INSERT INTO event_json VALUES ('$e1', '!general:here', '{}', '{"content":{"membership":"join"},"sender":"@zoe:here","type":"m.room.member"}', 3),
 ('$e2', '!general:here', '{}', '{"content":{"membership":"join"},"sender":"@ann:here","type":"m.room.member"}', 3),
 ('$e3', '!general:here', '{}', '{"content":{"membership":"join"},"sender":"@bob:here","type":"m.room.member"}', 3),
@@ -83,7 +85,13 @@ INSERT INTO event_json VALUES ('$e1', '!general:here', '{}', '{"content":{"membe
 ('$e38', '!ann-bob:here', '{}', '{"content":{"is_direct":true,"membership":"invite"},"sender":"@ann:here","type":"m.room.member"}', 3),
 ('$e39', '!ann-bob:here', '{}', '{"content":{"body":"text","m.mentions":{},"msgtype":"m.text"},"sender":"@ann:here","type":"m.room.message"}', 3),
 ('$e40', '!ann-bob:here', '{}', '{"content":{"membership":"join"},"sender":"@bob:here","type":"m.room.member"}', 3),
-('$e41', '!ann-bob:here', '{}', '{"content":{"m.mentions":{}},"sender":"@ann:here","type":"m.room.encrypted"}', 3);
+('$e41', '!ann-bob:here', '{}', '{"content":{"m.mentions":{}},"sender":"@ann:here","type":"m.room.encrypted"}', 3),
+('$e42', '!night:here', '{}', '{"content":{"membership":"join"},"sender":"@zoe:here","type":"m.room.member"}', 3),
+('$e43', '!night:here', '{}', '{"content":{"membership":"join"},"sender":"@dee:here","type":"m.room.member"}', 3),
+('$e44', '!night:here', '{}', '{"content":{"body":"text","m.mentions":{},"msgtype":"m.text"},"sender":"@zoe:here","type":"m.room.message"}', 3),
+('$e45', '!night:here', '{}', '{"content":{"body":"text","m.mentions":{},"msgtype":"m.text"},"sender":"@zoe:here","type":"m.room.message"}', 3),
+('$e46', '!night:here', '{}', '{"content":{"body":"text","m.mentions":{},"msgtype":"m.text"},"sender":"@zoe:here","type":"m.room.message"}', 3),
+('$e47', '!general:here', '{}', '{"content":{"body":"for eve","m.mentions":{"user_ids":["@eve:here"]},"m.new_content":{"body":"for eve","m.mentions":{"user_ids":["@eve:here"]},"msgtype":"m.text"},"m.relates_to":{"event_id":"$e11","rel_type":"m.replace"},"msgtype":"m.text"},"sender":"@zoe:here","type":"m.room.message"}', 3);
 INSERT INTO event_push_actions VALUES ('!general:here', '$e13', '@cem:here', NULL, '[]', 1, 13, 1, 1, 0, 'main'),
 ('!general:here', '$e20', '@cem:here', NULL, '[]', 1, 20, 1, 0, 0, 'main'),
 ('!general:here', '$e20', '@hal:here', NULL, '[]', 1, 20, 1, 0, 0, 'main'),
@@ -113,21 +121,36 @@ INSERT INTO event_push_actions VALUES ('!general:here', '$e13', '@cem:here', NUL
 ('!quiet:here', '$e34', '@bob:here', NULL, '[]', 1, 34, 1, 0, 0, 'main'),
 ('!quiet:here', '$e36', '@ann:here', NULL, '[]', 1, 36, 1, 0, 0, 'main'),
 ('!quiet:here', '$e36', '@zoe:here', NULL, '[]', 1, 36, 1, 0, 0, 'main'),
-('!ann-bob:here', '$e41', '@bob:here', NULL, '[]', 1, 41, 1, 0, 0, 'main');
-INSERT INTO event_push_summary VALUES ('@ann:here', '!general:here', 0, 17, 0, 20, 'main'),
+('!ann-bob:here', '$e41', '@bob:here', NULL, '[]', 1, 41, 1, 0, 0, 'main'),
+('!night:here', '$e46', '@dee:here', NULL, '[]', 1, 46, 1, 0, 0, 'main'),
+('!general:here', '$e47', '@eve:here', NULL, '[]', 1, 47, 1, 1, 0, 'main');
+INSERT INTO event_push_summary VALUES ('@ann:here', '!fun:here', 1, 34, 0, NULL, 'main'),
+('@ann:here', '!general:here', 3, 34, 0, 20, '$e20'),
+('@ann:here', '!general:here', 0, 17, 0, 20, 'main'),
+('@ann:here', '!quiet:here', 1, 34, 0, NULL, 'main'),
+('@bob:here', '!general:here', 1, 34, 0, 22, '$e20'),
 ('@bob:here', '!general:here', 0, 17, 0, 20, 'main'),
-('@cem:here', '!general:here', 2, 17, 0, 11, 'main'),
+('@bob:here', '!quiet:here', 1, 34, 0, NULL, 'main'),
+('@cem:here', '!general:here', 3, 34, 0, 11, '$e20'),
+('@cem:here', '!general:here', 3, 34, 0, 11, 'main'),
 ('@cem:here', '!lost:here', 0, 17, 0, 16, 'main'),
+('@dee:here', '!general:here', 3, 34, 0, 11, '$e20'),
 ('@dee:here', '!general:here', 0, 17, 0, 20, 'main'),
+('@eve:here', '!general:here', 1, 34, 0, 22, '$e20'),
 ('@eve:here', '!general:here', 0, 17, 0, 22, 'main'),
-('@fay:here', '!general:here', 0, 17, 0, 22, 'main'),
-('@hal:here', '!general:here', 2, 17, 0, 11, 'main'),
-('@jon:here', '!general:here', 2, 17, 0, 11, 'main');
-INSERT INTO event_push_summary_stream_ordering VALUES ('X', 17);
+('@fay:here', '!general:here', 1, 34, 0, 22, '$e20'),
+('@fay:here', '!general:here', 1, 34, 0, 22, 'main'),
+('@hal:here', '!general:here', 3, 34, 0, 11, '$e20'),
+('@hal:here', '!general:here', 3, 34, 0, 11, 'main'),
+('@jon:here', '!general:here', 3, 34, 0, 11, '$e20'),
+('@jon:here', '!general:here', 3, 34, 0, 11, 'main'),
+('@zoe:here', '!general:here', 1, 34, 0, 11, '$e20');
+INSERT INTO event_push_summary_stream_ordering VALUES ('X', 34);
 INSERT INTO event_relations VALUES ('$e21', '$e20', 'm.thread', NULL),
 ('$e22', '$e20', 'm.thread', NULL),
 ('$e23', '$e20', 'm.thread', NULL),
-('$e24', '$e11', 'm.replace', NULL);
+('$e24', '$e11', 'm.replace', NULL),
+('$e47', '$e11', 'm.replace', NULL);
 INSERT INTO events VALUES (1, 1, '$e1', 'm.room.member', '!general:here', '@zoe:here', '@zoe:here', 1000000059995, 1000000060000, false, NULL),
 (2, 1, '$e2', 'm.room.member', '!general:here', '@ann:here', '@ann:here', 1000000119995, 1000000120000, false, NULL),
 (3, 1, '$e3', 'm.room.member', '!general:here', '@bob:here', '@bob:here', 1000000179995, 1000000180000, false, NULL),
@@ -168,7 +191,13 @@ INSERT INTO events VALUES (1, 1, '$e1', 'm.room.member', '!general:here', '@zoe:
 (38, 1, '$e38', 'm.room.member', '!ann-bob:here', '@ann:here', '@bob:here', 1000003299995, 1000003300000, false, NULL),
 (39, 1, '$e39', 'm.room.message', '!ann-bob:here', '@ann:here', NULL, 1000003359995, 1000003360000, false, NULL),
 (40, 1, '$e40', 'm.room.member', '!ann-bob:here', '@bob:here', '@bob:here', 1000003419995, 1000003420000, false, NULL),
-(41, 1, '$e41', 'm.room.encrypted', '!ann-bob:here', '@ann:here', NULL, 1000003479995, 1000003480000, false, NULL);
+(41, 1, '$e41', 'm.room.encrypted', '!ann-bob:here', '@ann:here', NULL, 1000003479995, 1000003480000, false, NULL),
+(42, 1, '$e42', 'm.room.member', '!night:here', '@zoe:here', '@zoe:here', 1000003539995, 1000003540000, false, NULL),
+(43, 1, '$e43', 'm.room.member', '!night:here', '@dee:here', '@dee:here', 1000003599995, 1000003600000, false, NULL),
+(44, 1, '$e44', 'm.room.message', '!night:here', '@zoe:here', NULL, 1000003659995, 1000003660000, false, NULL),
+(45, 1, '$e45', 'm.room.message', '!night:here', '@zoe:here', NULL, 1000003719995, 1000003720000, false, NULL),
+(46, 1, '$e46', 'm.room.message', '!night:here', '@zoe:here', NULL, 1000003779995, 1000003780000, false, NULL),
+(47, 1, '$e47', 'm.room.message', '!general:here', '@zoe:here', NULL, 1000003839995, 1000003840000, false, NULL);
 INSERT INTO local_current_membership VALUES ('!general:here', '@ann:here', '$e2', 'join'),
 ('!general:here', '@bob:here', '$e3', 'join'),
 ('!general:here', '@cem:here', '$e4', 'join'),
@@ -187,13 +216,19 @@ INSERT INTO local_current_membership VALUES ('!general:here', '@ann:here', '$e2'
 ('!quiet:here', '@bob:here', '$e33', 'join'),
 ('!quiet:here', '@zoe:here', '$e31', 'join'),
 ('!ann-bob:here', '@ann:here', '$e37', 'join'),
-('!ann-bob:here', '@bob:here', '$e40', 'join');
+('!ann-bob:here', '@bob:here', '$e40', 'join'),
+('!night:here', '@dee:here', '$e43', 'join'),
+('!night:here', '@zoe:here', '$e42', 'join');
 INSERT INTO push_rules VALUES (0, '@gus:here', 'global/override/!general:here', 5, 0, '[]', '[]'),
-(1, '@hal:here', 'global/room/!general:here', 5, 0, '[]', '["dont_notify"]');
-INSERT INTO push_rules_enable VALUES (1, '@hal:here', 'global/room/!general:here', 0);
+(1, '@hal:here', 'global/room/!general:here', 5, 0, '[]', '["dont_notify"]'),
+(2, '@dee:here', 'global/override/!night:here', 5, 0, '[]', '[]');
+INSERT INTO push_rules_enable VALUES (1, '@hal:here', 'global/room/!general:here', 0),
+(2, '@dee:here', 'global/override/!night:here', 0);
 INSERT INTO push_rules_stream VALUES (2, 0, '@gus:here', 'global/override/!general:here', 'ADD', NULL, NULL, NULL, '[]', 'master'),
 (3, 0, '@hal:here', 'global/room/!general:here', 'ADD', NULL, NULL, NULL, '["dont_notify"]', 'master'),
-(4, 0, '@hal:here', 'global/room/!general:here', 'DISABLE', NULL, NULL, NULL, NULL, 'master');
+(4, 0, '@hal:here', 'global/room/!general:here', 'DISABLE', NULL, NULL, NULL, NULL, 'master'),
+(5, 43, '@dee:here', 'global/override/!night:here', 'ADD', NULL, NULL, NULL, '[]', 'master'),
+(6, 45, '@dee:here', 'global/override/!night:here', 'DISABLE', NULL, NULL, NULL, NULL, 'master');
 INSERT INTO receipts_linearized VALUES (1001, 'master', '!general:here', 'm.read', '@zoe:here', '$e11', 11, NULL, '{"ts":1000000720000}'),
 (1002, 'master', '!general:here', 'm.read', '@ann:here', '$e11', 11, NULL, '{"ts":1000000780000}'),
 (1004, 'master', '!general:here', 'm.read', '@cem:here', '$e11', 11, NULL, '{"ts":1000000900000}'),
@@ -230,9 +265,12 @@ INSERT INTO room_memberships VALUES ('$e1', '@zoe:here', '@zoe:here', '!general:
 ('$e35', '@ann:here', '@ann:here', '!quiet:here', 'join', 0, 35),
 ('$e37', '@ann:here', '@ann:here', '!ann-bob:here', 'join', 0, 37),
 ('$e38', '@bob:here', '@ann:here', '!ann-bob:here', 'invite', 0, 38),
-('$e40', '@bob:here', '@bob:here', '!ann-bob:here', 'join', 0, 40);
+('$e40', '@bob:here', '@bob:here', '!ann-bob:here', 'join', 0, 40),
+('$e42', '@zoe:here', '@zoe:here', '!night:here', 'join', 0, 42),
+('$e43', '@dee:here', '@dee:here', '!night:here', 'join', 0, 43);
 INSERT INTO rooms VALUES ('!general:here', false, NULL),
 ('!lost:here', false, NULL),
 ('!fun:here', false, NULL),
 ('!quiet:here', false, NULL),
-('!ann-bob:here', false, NULL);
+('!ann-bob:here', false, NULL),
+('!night:here', false, NULL);

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write synapse.sql")
 // synapseStory is a server with what is known to go wrong in it, and what it counts by intention.
 // Each user has one of these.
 func synapseStory() string {
-	const room, fun, quiet, dm, lost = "!general:here", "!fun:here", "!quiet:here", "!ann-bob:here", "!lost:here"
+	const room, fun, quiet, dm, lost, night = "!general:here", "!fun:here", "!quiet:here", "!ann-bob:here", "!lost:here", "!night:here"
 	user := func(name string) string { return "@" + name + ":here" }
 	s := chats.NewSynapse(synapseBegin)
 	say := func(room, name string, m chats.Message) string {
@@ -64,6 +64,7 @@ func synapseStory() string {
 	}
 	s.Room(quiet, user("zoe"), user("ann"), user("bob")) // nobody sends receipts here
 	say(quiet, "zoe", chats.Message{})
+	s.Rotate()
 	s.Membership(quiet, user("ann"), "join") // a new name: Synapse counts from there
 	say(quiet, "bob", chats.Message{})
 	s.Room(dm, user("ann"))
@@ -72,6 +73,13 @@ func synapseStory() string {
 	say(dm, "ann", chats.Message{})
 	s.Membership(dm, user("bob"), "join")
 	say(dm, "ann", chats.Message{Kind: "m.room.encrypted"})
+	s.Room(night, user("zoe"), user("dee"))
+	s.Mute(user("dee"), "override", night, "[]")
+	say(night, "zoe", chats.Message{})
+	say(night, "zoe", chats.Message{})
+	s.Unmute(user("dee"), "override", night)
+	say(night, "zoe", chats.Message{})
+	s.Send(room, user("zoe"), chats.Message{Edits: first, Mentions: []string{user("eve")}, Body: "for eve"}) // not summed up
 	return s.SQL()
 }
 

@@ -21,3 +21,11 @@ func (s *Synapse) Counts(ctx context.Context, users []string, p *importer.Proble
 func (s *Synapse) WhileMuted(ctx context.Context, in map[string][]string, p *importer.Problems, emit func(user, room, id string) error) (unknown string, err error) {
 	return synapse.WhileMuted(ctx, s.Source, in, p, emit)
 }
+
+// SynapseHealPrologue has what the statements of SynapseHeal use.
+var SynapseHealPrologue = synapse.HealPrologue
+
+// SynapseHeal returns the statement that corrects a number, if it is still the compared one.
+func SynapseHeal(user, room, thread string, theirs, ours int64) string {
+	return synapse.Heal(user, room, thread, theirs, ours)
+}

@@ -37,6 +37,9 @@ var heals = map[string]func(*compare.Line) (statement string, ok bool){
 	"tinode": compare.TinodeHeal,
 }
 
+// dialects has the products whose statements need more than SQL.
+var dialects = map[string]compare.Dialect{"rocketchat": compare.Mongosh, "synapse": compare.Synapse}
+
 // storeNothing has the names of products that store no numbers.
 var storeNothing = map[string]string{"discourse": "Discourse", "zulip": "Zulip"}
 
@@ -50,10 +53,7 @@ func (c *Heal) Run(a *verbs.App) error {
 		return err
 	}
 	out := bufio.NewWriter(a.Stdout)
-	h := &compare.Healing{To: out, Statement: heals[c.Product]}
-	if c.Product == "rocketchat" {
-		h.Dialect = compare.Mongosh
-	}
+	h := &compare.Healing{To: out, Statement: heals[c.Product], Dialect: dialects[c.Product]}
 	if name := storeNothing[c.Product]; name != "" {
 		return verbs.Usagef("%s stores no numbers: it counts messages on each request, so there is nothing to correct", name)
 	}
