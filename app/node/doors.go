@@ -22,7 +22,8 @@ import (
 )
 
 const (
-	// adminConnections bounds the connections of the operators' listener.
+	// adminConnections bounds the connections of the operators' listener; it has at most a quarter
+	// of the connections that the limit of open files allows.
 	adminConnections = 256
 	// streamWrite bounds each write of a long answer.
 	streamWrite = 30 * time.Second
@@ -43,12 +44,16 @@ func (n *Node) addDoors() {
 	if u, err := url.Parse(n.cfg.Advertise); err == nil && u.Hostname() != "" {
 		c.Hosts = append(slices.Clone(c.Hosts), u.Hostname()) // the host at which other nodes call this one
 	}
+	sockets, operators := 0, 0
+	if n.gateway != nil {
+		sockets = n.cfg.Gateway.Limits.Connections
+	}
+	possible := edge.Connections(sockets)
+	if n.cfg.AdminListener != nil {
+		operators = max(min(adminConnections, possible/4), 1)
+	}
 	if c.MaxConnections == 0 {
-		sockets := 0
-		if n.gateway != nil {
-			sockets = n.cfg.Gateway.Limits.Connections
-		}
-		c.MaxConnections = edge.Connections(sockets)
+		c.MaxConnections = max(possible-operators, 1)
 		if c.MaxConnections <= sockets {
 			c.Logger.Warn("the limit of open files is too low for --max-connections: raise it (ulimit -n)",
 				"max_connections", sockets, "max_http_connections", c.MaxConnections)
@@ -57,7 +62,7 @@ func (n *Node) addDoors() {
 	safe := func(h http.Handler) http.Handler { return httpguard.Handler(n.cfg.Logger, h) }
 	n.doors = []served{{"http", n.cfg.Listener, edge.New(c, "http", safe(n.handler()))}}
 	if l := n.cfg.AdminListener; l != nil {
-		c.MaxConnections = adminConnections
+		c.MaxConnections = operators
 		n.doors = append(n.doors, served{"admin", l, edge.New(c, "admin", safe(n.adminHandler()))})
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -29,14 +28,20 @@ const killsEnv = "TIDEMARK_TEST_ADOPT_KILLS"
 // child is this test binary as the command, in a process of its own.
 type child struct {
 	cmd    *exec.Cmd
-	out    bytes.Buffer
+	out    testkit.Output
 	ended  chan struct{}
 	failed error
 }
 
 func begin(t *testing.T, args ...string) *child {
 	t.Helper()
-	c := &child{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
+	return beginCommand(t, exec.Command(os.Args[0], args...))
+}
+
+// beginCommand is begin with a command of its own, which runs os.Args[0].
+func beginCommand(t *testing.T, cmd *exec.Cmd) *child {
+	t.Helper()
+	c := &child{cmd: cmd, ended: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), childEnv+"=1")
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.out
 	must(c.cmd.Start())
