@@ -53,7 +53,7 @@ func TestDocumentsKnowTheFlags(t *testing.T) {
 	}
 }
 
-// The tests and files that docs/security.md names for its rules are there.
+// The tests and files that docs/security.md names for its rules are there, and each rule names a test.
 func TestSecurityNamesWhatIsThere(t *testing.T) {
 	page := document(t, "docs/security.md")
 	tests := 0
@@ -75,6 +75,20 @@ func TestSecurityNamesWhatIsThere(t *testing.T) {
 	}
 	if tests < 60 {
 		t.Errorf("%d tests are named", tests)
+	}
+	_, table, _ := strings.Cut(page, "| rule | kept in | attacked by |\n|---|---|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	rules := lines(table)
+	for _, row := range rules {
+		cells := strings.Split(row, " | ")
+		if len(cells) != 3 {
+			t.Errorf("a rule has %d cells, want 3: %s", len(cells), row)
+		} else if !namedTest.MatchString(cells[2]) {
+			t.Errorf("no test attacks the rule %s", cells[0])
+		}
+	}
+	if len(rules) < 50 {
+		t.Errorf("%d rules are listed", len(rules))
 	}
 	for _, m := range namedFile.FindAllStringSubmatch(page, -1) {
 		if _, err := os.Stat(filepath.Join(root, m[1])); err != nil {
