@@ -78,6 +78,14 @@ func TestEndpoints(t *testing.T) {
 		body != `{"ready":false,"lines":[{"text":"partition 0 live"},{"text":"partition 1 opening 3.0%"}]}`+"\n" {
 		t.Errorf("/readyz as JSON: %d %q", code, body)
 	}
+	state.Lines = []string{"partition 1 failed: topic chat.reads: no such topic"}
+	if code, body := serve(t, mux, "GET", "/readyz"); code != 503 || body != "not ready\npartition 1 failed: topic chat.reads: no such topic [TM002]\n" {
+		t.Errorf("/readyz of a refusal: %d %q", code, body)
+	}
+	if code, body := serve(t, mux, "GET", "/readyz?format=json"); code != 503 ||
+		body != `{"ready":false,"lines":[{"text":"partition 1 failed: topic chat.reads: no such topic","code":"TM002"}]}`+"\n" {
+		t.Errorf("/readyz of a refusal as JSON: %d %q", code, body)
+	}
 	state = Readiness{Ready: true}
 	if code, body := serve(t, mux, "GET", "/readyz?format=json"); code != 200 || body != `{"ready":true,"lines":[]}`+"\n" {
 		t.Errorf("/readyz as JSON: %d %q", code, body)
