@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -170,6 +171,16 @@ func (s *site) await(url string, names ...string) (got map[string]*dto.MetricFam
 		return nil
 	})
 	return got
+}
+
+// serve serves metrics, and returns the address that Scrape takes.
+func serve(t *testing.T, h http.Handler) (url string) {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", h)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server.URL
 }
 
 // send writes an event as JSON to an input.

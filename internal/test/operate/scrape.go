@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
@@ -48,7 +49,7 @@ func labels(f *dto.MetricFamily) []string {
 }
 
 // samples returns the series of a family as Prometheus stores them: value by name and labels, such
-// as name{a="1",b="2"}. A histogram has two series here, its count and its sum.
+// as name{a="1",b="2"}. The series of a histogram are its buckets, its count and its sum.
 func samples(f *dto.MetricFamily) map[string]float64 {
 	all := map[string]float64{}
 	for _, m := range f.Metric {
@@ -66,6 +67,11 @@ func samples(f *dto.MetricFamily) map[string]float64 {
 		case m.Histogram != nil:
 			all[f.GetName()+"_count"+set] = float64(m.Histogram.GetSampleCount())
 			all[f.GetName()+"_sum"+set] = m.Histogram.GetSampleSum()
+			for _, b := range m.Histogram.Bucket {
+				le := fmt.Sprintf("le=%q", strconv.FormatFloat(b.GetUpperBound(), 'g', -1, 64))
+				of := slices.Sorted(slices.Values(append(slices.Clone(pairs), le)))
+				all[f.GetName()+"_bucket{"+strings.Join(of, ",")+"}"] = float64(b.GetCumulativeCount())
+			}
 		}
 	}
 	return all
