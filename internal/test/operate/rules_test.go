@@ -1,9 +1,13 @@
 package operate
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,4 +116,52 @@ func TestEveryAlertIsTested(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Each alert fires in a test of this package that causes on a running node what the alert is for.
+func TestEveryAlertIsCaused(t *testing.T) {
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	caused := map[string]bool{}
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				for _, name := range expected(call) {
+					caused[name] = true
+				}
+			}
+			return true
+		})
+	}
+	for _, r := range alerts(t) {
+		if !caused[r.Alert] {
+			t.Errorf("no test causes %s: let what it is for happen on a running node, and call fires", r.Alert)
+		}
+		delete(caused, r.Alert)
+	}
+	for name := range caused {
+		t.Errorf("a test expects %s, and tidemark.yml has no such alert", name)
+	}
+}
+
+// expected returns the alerts that a call of fires or firesOver expects.
+func expected(call *ast.CallExpr) (names []string) {
+	f, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok || f.Sel.Name != "fires" && f.Sel.Name != "firesOver" {
+		return nil
+	}
+	for _, arg := range call.Args {
+		if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+			if name, err := strconv.Unquote(lit.Value); err == nil {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
