@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// newLongLog is a random log that fills log blocks.
+// newLongLog returns a random log that fills log blocks.
 func newLongLog(seed int64, messages, reads int) *randomLog {
 	l := &randomLog{rng: rand.New(rand.NewSource(seed)), n: messages}
 	now := int64(1000)
@@ -32,7 +32,7 @@ func (l *randomLog) end() Position {
 	return Position{int64(len(l.messages)), int64(len(l.reads))}
 }
 
-// attackOptions are those of the attacked stores.
+// attackOptions returns the options of the attacked stores.
 func attackOptions(fs vfs.FS) Options { return Options{FS: fs, MemTableSize: 256 << 10} }
 
 // foldOn folds the rest of the log into an open store as the runtime does, without Kafka: with
@@ -59,8 +59,8 @@ func foldOn(p *Partition, l *randomLog, seed uint64) error {
 	return nil
 }
 
-// foldStore opens the store, folds the rest of the log and closes it. The first error counts; the
-// store is closed.
+// foldStore opens the store, folds the rest of the log and closes the store. It returns the first
+// error.
 func foldStore(fs vfs.FS, l *randomLog, seed uint64) error {
 	p, err := Open("store", testIdentity(), attackOptions(fs))
 	if err != nil {
@@ -125,7 +125,7 @@ func everything(p *Partition) string {
 			fmt.Fprintf(&b, "%s %s: %t %+v %+v\n", u, c, ok, v, x)
 		}
 		var inbox []string
-		_ = p.Inbox(u, func(e *InboxEntry) bool { // its error is Err's
+		_ = p.Inbox(u, func(e *InboxEntry) bool { // Err has its error
 			inbox = append(inbox, fmt.Sprintf("inbox of %s: %+v\n", u, *e))
 			return true
 		})
@@ -139,7 +139,7 @@ func everything(p *Partition) string {
 	return b.String()
 }
 
-// difference are the lines that only one of the texts has.
+// difference returns the lines that only one of the texts has.
 func difference(got, want string) string {
 	count := map[string]int{}
 	for _, line := range strings.Split(want, "\n") {
@@ -160,8 +160,8 @@ func difference(got, want string) string {
 	return strings.Join(out, "\n")
 }
 
-// attempt runs fn as the runtime runs a step: a panic ends as an error. What takes too long is a
-// hang.
+// attempt runs fn as the runtime runs a step: a panic becomes an error. A call that takes too long
+// is a hang.
 func attempt(t *testing.T, what string, fn func() error) error {
 	t.Helper()
 	done := make(chan error, 1)

@@ -31,8 +31,8 @@ func (d *badReads) MaybeError(op errorfs.Op) error {
 	return errDisk
 }
 
-// crashed returns disks as a crash leaves them: with tables, and with a log that is only partly in
-// them.
+// crashed returns a function that makes disks as a crash leaves them: with tables, and with a log
+// that is only partly in them.
 func crashed(t *testing.T, l *randomLog) func() *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -44,7 +44,7 @@ func crashed(t *testing.T, l *randomLog) func() *vfs.MemFS {
 	}
 	l.foldTo(p, 90, 60, func() bool { return true })
 	mustCut(t, p)
-	for i := range 1000 { // of nothing: for tables full of them Pebble computes statistics
+	for i := range 1000 { // empty ones: Pebble computes statistics for tables full of them
 		if err := p.db.Delete(fmt.Appendf(nil, "\xff%d", i), pebble.NoSync); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestEveryReadOfAnOpeningFails(t *testing.T) {
 	refused := 0
 	for at := int64(0); ; at++ {
 		var last *badReads
-		for range 3 { // background work is earlier or later
+		for range 3 { // the timing of background work varies
 			last = &badReads{at: at}
 			left := crash()
 			err := attempt(t, last.String(), func() error {
@@ -96,10 +96,10 @@ func TestEveryReadOfAnOpeningFails(t *testing.T) {
 	}
 }
 
-// TestListFailsAtTheEndOfAnOpening: the log of a crashed store was written to a table, whose
-// statistics a goroutine of Pebble is about to read, when the directory cannot be listed. Pebble
-// would close the tables that the goroutine reads, and the process would end with its panic, more
-// often than not once in these tries.
+// TestListFailsAtTheEndOfAnOpening: the log of a crashed store was written to a table, and a
+// goroutine of Pebble is about to read its statistics. At that moment the directory cannot be
+// listed. If Pebble closed the tables that the goroutine reads, its panic would end the process in
+// most runs of these tries.
 func TestListFailsAtTheEndOfAnOpening(t *testing.T) {
 	l := newLongLog(1, 120, 80)
 	m := newModels(l)

@@ -25,7 +25,7 @@ type badDisk struct {
 
 func (d *badDisk) String() string { return fmt.Sprintf("write %d fails, stays bad: %t", d.at, d.stays) }
 
-// MaybeError implements errorfs.Injector. That room is not set aside beforehand is no failure.
+// MaybeError implements errorfs.Injector. A failure to preallocate space is ignored.
 func (d *badDisk) MaybeError(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() != errorfs.OpIsWrite || op.Kind == errorfs.OpFilePreallocate {
 		return nil
@@ -38,9 +38,9 @@ func (d *badDisk) MaybeError(op errorfs.Op) error {
 }
 
 // TestEveryWriteFails is recipe R1: each single write to the disk fails once, or from there on. The
-// store reports that and names its directory; nothing hangs and no goroutine of Pebble ends the
-// process; the directory can be opened again at once; and after a power cut the store is the one of
-// its position, whichever unsynced data survives.
+// store reports the error and names its directory. Nothing hangs, no goroutine of Pebble ends the
+// process, and the directory can be opened again at once. After a power cut the store equals the
+// fold of its position, whichever unsynced data survives.
 func TestEveryWriteFails(t *testing.T) {
 	for seed := range max(1, scripts(t, 100)/100) {
 		l := newLongLog(seed, 120, 80)
@@ -81,7 +81,7 @@ func TestEveryWriteFails(t *testing.T) {
 	}
 }
 
-// mustBeModel opens a store on a disk that is well and compares it with the fold of the log.
+// mustBeModel opens a store on a working disk and compares it with the fold of the log.
 func mustBeModel(t *testing.T, what string, fs vfs.FS, m *models) {
 	t.Helper()
 	p, err := Open("store", testIdentity(), attackOptions(fs))

@@ -12,8 +12,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestAnOwnerBeforeEverywhere: small stories, wherever the group and the store of the first owner
-// were, wherever it dies, and whichever topic either owner folds first.
+// TestAnOwnerBeforeEverywhere runs small stories with every position of the group and of the first
+// owner's store, every place where the first owner dies, and either topic folded first by either
+// owner.
 func TestAnOwnerBeforeEverywhere(t *testing.T) {
 	for what, story := range map[string]string{
 		// The first owner publishes the pointer at m1. The second finds the channel already

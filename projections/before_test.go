@@ -76,7 +76,7 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 					kept.read(known)
 					kept.read(b)
 					kept.read(now)
-					if !kept.same(right) { // the model is slow, and nearly always they are
+					if !kept.same(right) { // nearly always they are, and the model is slow
 						kept.check(t, m, "what readers keep in the end")
 					}
 				}
@@ -85,8 +85,9 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 	})
 }
 
-// TestPropertyAnOwnerBeforeAtEveryCut: the same wherever the first owner's group and store were,
-// with an owner that folds all of one topic and dies, and another that begins with the other one.
+// TestPropertyAnOwnerBeforeAtEveryCut is TestPropertyAnOwnerBefore for every position of the first
+// owner's group and store. One owner folds all of one topic and dies; the other begins with the
+// other topic.
 func TestPropertyAnOwnerBeforeAtEveryCut(t *testing.T) {
 	scriptsOf(t, 10, random.DrawRepliesTakenBack, func(t *rapid.T, c *random.Case) {
 		m := model.New(c.Settings)
@@ -128,8 +129,8 @@ func TestPropertyAnOwnerBeforeAtEveryCut(t *testing.T) {
 	})
 }
 
-// oneFirst draws an order of the log's records; in most one topic is folded before the others, or
-// after them.
+// oneFirst draws an order of the log's records. In most orders one topic comes before or after all
+// others.
 func oneFirst(t *rapid.T, l *script.Log) []script.Record {
 	in := events.Input(rapid.IntRange(0, events.NumInputs-1).Draw(t, "topic"))
 	where := rapid.IntRange(0, 2).Draw(t, "first, last, between")

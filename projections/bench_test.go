@@ -12,8 +12,8 @@ import (
 )
 
 // BenchmarkFold measures an event from the fold to its deltas: posts, replies, mentions and reads
-// in channels of 20 members, drained after every 256 events as the processor does. Cuts are not
-// part of it.
+// in channels of 20 members, drained after every 256 events as the processor does. It makes no
+// cuts.
 func BenchmarkFold(b *testing.B) {
 	const channels, members, batch = 500, 20, 256
 	p := open(b, vfs.NewMem(), projections.DefaultSettings())

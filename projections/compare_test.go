@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// compared opens two stores that were folded alike, changes the first under Pebble's hands, and
+// compared opens two stores with the same records, changes the first through Pebble directly, and
 // compares them.
 func compared(t *testing.T, change func(db *pebble.DB) error, diverge func(p *Partition)) []string {
 	t.Helper()
@@ -54,12 +54,11 @@ func TestCompareEqualStores(t *testing.T) {
 	}
 }
 
-// TestCompareSaysWhatAReaderSees: one store has folded another record at the same offset than the
-// other.
+// TestCompareSaysWhatAReaderSees: the two stores have folded different records at the same offset.
 func TestCompareSaysWhatAReaderSees(t *testing.T) {
 	seq := func(p *Partition, n uint32) {
 		e := events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c"), UserID: []byte("ann"), OccurredAt: 5000, Target: events.TargetSeq, Seq: n}
-		p.rules.FoldRead(&e, 3, 5000) // the offset of the last of formatsLog: the position is the same
+		p.rules.FoldRead(&e, 3, 5000) // at the offset of the last record of formatsLog, so the positions are equal
 	}
 	got := compared(t, nil, func(p *Partition) { seq(p, 17) })
 	want := []string{
@@ -78,8 +77,8 @@ func TestCompareSaysWhatAReaderSees(t *testing.T) {
 	}
 }
 
-// TestCompareSaysWhichRecords: a difference that no view shows is reported as a record, in
-// whichever store it is missing.
+// TestCompareSaysWhichRecords: a difference that no view shows is reported as a record, whichever
+// store lacks it.
 func TestCompareSaysWhichRecords(t *testing.T) {
 	got := compared(t, func(db *pebble.DB) error {
 		return errors.Join(db.Delete(keys.AppendIndex(nil, []byte("c"), []byte("m2")), pebble.NoSync),

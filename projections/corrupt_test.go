@@ -40,7 +40,7 @@ func TestDamagedStoresAreCorrupt(t *testing.T) {
 		}
 	}
 	digest := p.Digest()
-	if err := p.Checkpoint("copy"); err != nil { // tables, and nothing in the log
+	if err := p.Checkpoint("copy"); err != nil { // its log is empty
 		t.Fatal(err)
 	}
 	if err := p.Close(); err != nil {
@@ -86,7 +86,7 @@ func TestDamagedStoresAreCorrupt(t *testing.T) {
 				p, err := projections.Open(dir, id, projections.Options{FS: fs})
 				switch {
 				case err == nil:
-					// The tail of a log that was not synced may be lost: an older cut.
+					// The unsynced end of a log may be lost. The store then has an older cut.
 					if p.StoredPosition()[0] == 300 && p.Digest() != digest || p.StoredPosition()[0]%50 != 0 {
 						t.Errorf("%s/%s %s: opens at %v with digest %x", dir, name, what, p.StoredPosition(), p.Digest())
 					}

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestCrash is invariant O1: whichever unsynced data survives a power cut, the store that opens is
-// the one of its position, and folding the rest of the log gives the same as an undisturbed fold.
+// TestCrash is invariant O1: whichever unsynced data survives a power cut, the store equals the
+// fold of its position. Folding the rest of the log gives the same as an undisturbed fold.
 func TestCrash(t *testing.T) {
 	n := scripts(t, 200)
 	t.Logf("seeds 0 to %d", n-1)
@@ -41,7 +41,7 @@ func TestCrash(t *testing.T) {
 				crashes++
 				stored := p.StoredPosition()
 				fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(3) * 50, RNG: rng})
-				_ = p.Close() // of the file system that is no more
+				_ = p.Close() // its file system no longer exists
 				p = mustOpen(t, fs, testIdentity())
 				if at := p.rules.Position(); at[0] > stored[0] || at[1] > stored[1] {
 					t.Fatalf("seed %d: reopened at %v, beyond the last applied cut %v", seed, at, stored)
@@ -61,7 +61,8 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// TestCutNotApplied: a cut that is never applied was never there, and there is only one at a time.
+// TestCutNotApplied: a cut that is never applied leaves no trace, and only one cut exists at a
+// time.
 func TestCutNotApplied(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
@@ -106,9 +107,9 @@ func TestOffsetZero(t *testing.T) {
 	}
 }
 
-// TestInterruptedMaking: a crash while a store is made can leave the marker that names the manifest
-// without the manifest. It holds nothing and opens as new; with any file of state beside it, it is
-// refused.
+// TestInterruptedMaking: a crash while a store is created can leave the marker that names the
+// manifest without the manifest. Such a directory opens as a new store. With any file of state
+// beside the marker, it is refused.
 func TestInterruptedMaking(t *testing.T) {
 	const marker = "store/marker.manifest.000001.MANIFEST-000001"
 	for file, refused := range map[string]bool{"": false, "store/LOCK": false, "store/000002.log": true, "store/000003.sst": true} {

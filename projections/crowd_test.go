@@ -13,9 +13,9 @@ import (
 )
 
 // TestPropertyCrowd checks laws 1, 3 and 8 of DESIGN §4.6 for scripts of many members and long
-// runs: two interleavings, one of them with cuts, restarts and crashes, both end with the model's
-// answers, the same bytes, and the same deltas under the same stamp, and the readers of either have
-// the right values.
+// runs. Two interleavings, one of them with cuts, restarts and crashes, both end with the model's
+// answers, the same bytes, and the same deltas under the same stamp. The readers of either have the
+// right values.
 func TestPropertyCrowd(t *testing.T) {
 	scriptsOf(t, 2, random.DrawCrowdMore(folded...), func(t *rapid.T, c *random.Case) {
 		fs := vfs.NewMem()
@@ -72,7 +72,7 @@ func TestPropertyCrowd(t *testing.T) {
 	})
 }
 
-// oneDrawn is true once in n times.
+// oneDrawn returns true once in n times.
 func oneDrawn(t *rapid.T, n int, label string) bool {
 	return rapid.IntRange(0, n-1).Draw(t, label) == n-1
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
 
-// everyByte is a hash over all that a store holds, the header and the chain of cuts included.
+// everyByte returns a hash over all that a store has, including the header and the chain of cuts.
 func everyByte(t *testing.T, p *Partition) uint64 {
 	t.Helper()
 	h := xxh3.New()
@@ -84,7 +84,7 @@ func TestCutBytes(t *testing.T) {
 	})
 }
 
-// The sums of TestCutBytes.
+// These are the sums of TestCutBytes.
 const (
 	sumOfRandomLogs = 0x236865463d7d5a6b
 	sumOfReceipts   = 0x82e5464331f0c09

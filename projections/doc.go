@@ -1,9 +1,9 @@
 // Package projections is the fold of DESIGN §4 and its store: one Partition for each partition
 // number.
 //
-// Rules change state and leave marks. Work (drains, cuts, loads, queries) reads state and marks. The
-// store handles bytes and keys, and has no notion of channels. A Partition combines all three and
-// holds the lock.
+// Rules change state and leave marks. Work (drains, cuts, loads, queries) reads state and marks.
+// The store handles bytes and keys, and has no notion of channels. A Partition combines all three
+// and holds the lock.
 //
 //	partition.go        a partition, its lock, its sizes, its memory
 //	names.go            names of inner packages that belong to this package's surface

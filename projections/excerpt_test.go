@@ -15,9 +15,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestPropertyExcerpt: an excerpt continues like the store that it was made from: whatever is
-// folded afterwards, the records of its channels have the same bytes in both. Of other channels it
-// needs only the log times, which it has.
+// TestPropertyExcerpt: an excerpt continues like the store that it was made from. Whatever is
+// folded afterwards, the records of its channels have the same bytes in both. It needs only the log
+// times of other channels, and has them.
 func TestPropertyExcerpt(t *testing.T) {
 	scripts(t, 10, excerpted)
 }
@@ -65,7 +65,7 @@ func chosen(t *rapid.T, order []script.Record) (channels []string) {
 	return slices.DeleteFunc(slices.Compact(channels), func(string) bool { return rapid.Bool().Draw(t, "left out") })
 }
 
-// recordsOf are the records of channels, but for receipts, as text.
+// recordsOf returns the records of channels as text, except receipts.
 func recordsOf(t rapid.TB, p *projections.Partition, channels []string) string {
 	t.Helper()
 	var b strings.Builder
@@ -81,8 +81,8 @@ func recordsOf(t rapid.TB, p *projections.Partition, channels []string) string {
 	return b.String()
 }
 
-// A channel with more bytes than the limit is left out and named. A closed partition has no
-// excerpt, and neither has one that was never cut.
+// An excerpt leaves out a channel with more bytes than the limit, and names it. A closed partition
+// has no excerpt, and neither has one that was never cut.
 func TestExcerptIsBounded(t *testing.T) {
 	fs := vfs.NewMem()
 	p := open(t, fs, projections.DefaultSettings())

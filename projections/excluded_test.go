@@ -12,14 +12,14 @@ import (
 )
 
 // TestExcludedOfWhoReadsSingly: a user reads a whole large channel message by message, including
-// silent ones, and their deltas list the newest counted ones, even if a whole list of silent ones
-// is newer.
+// silent ones. Their deltas list the newest counted messages, even if a whole list of silent
+// messages is newer.
 func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0
 	p := mustOpen(t, vfs.NewMem(), id)
 	defer p.Close()
-	const n, most = 6000, 25 // messages; read with one event
+	const n, most = 6000, 25 // messages; the most that one event reads
 	silent := func(i int) bool { return i%7 == 0 || i >= 2000 && i < 4500 }
 	p.rules.FoldMessage(&events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("c"), IDs: [][]byte{[]byte("a"), []byte("b")}, OccurredAt: 1}, 0, 1)
 	for i := range n {
@@ -29,7 +29,7 @@ func TestExcludedOfWhoReadsSingly(t *testing.T) {
 	c := p.rules.Channels.At(p.rules.ChannelOf([]byte("c")))
 	var counted []uint32 // seqs
 	var ids [][]byte
-	for i := 11; i < n; i++ { // earlier messages stay unread
+	for i := 11; i < n; i++ { // earlier ones stay unread
 		ids = append(ids, fmt.Appendf(nil, "m%08d", i))
 		if !silent(i) {
 			counted = append(counted, uint32(i+1))
@@ -48,7 +48,7 @@ func TestExcludedOfWhoReadsSingly(t *testing.T) {
 }
 
 // TestExcludedWhereNothingCounts: a user who hides silent messages of a large channel has no
-// excluded position, and no memory is allocated for any.
+// excluded positions, and the fold allocates no memory for any.
 func TestExcludedWhereNothingCounts(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0

@@ -10,8 +10,9 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// An event by the id of a message that is there and too old for it is no waiting one, whatever it
-// does with the message and however old that is; nothing of it is left once log time has passed it.
+// An event names an existing message by its id, but the message is too old for the event. The event
+// never waits, whatever it does with the message and however old the message is. Nothing of the
+// event is left once log time has passed it.
 func TestExpiredIDDoesNotWait(t *testing.T) {
 	var parser script.Parser
 	p := open(t, vfs.NewMem(), projections.DefaultSettings())
@@ -42,7 +43,7 @@ func TestExpiredIDDoesNotWait(t *testing.T) {
 		"b reads up to never":              projections.OutcomeWaiting,
 		"b reads never":                    projections.OutcomeWaiting,
 		"b misses never":                   projections.OutcomeWaiting,
-		"b marks unread never":             projections.OutcomeApplied, // of its epoch
+		"b marks unread never":             projections.OutcomeApplied, // it begins an epoch
 		"b reads up to never in thread m1": projections.OutcomeWaiting,
 	} {
 		if got := tell(line); got != want {
@@ -54,7 +55,7 @@ func TestExpiredIDDoesNotWait(t *testing.T) {
 	p.Drain(&d, true)
 	cut(t, p)
 	if err := p.Dump(func(key, _ []byte) error {
-		for _, kind := range []string{"w", "r", "v", "W", "R"} { // what waits, by user
+		for _, kind := range []string{"w", "r", "v", "W", "R"} { // waiting events, by user
 			if string(key) == "Cc\x00"+kind+"a" || string(key) == "Cc\x00"+kind+"a\x00m1" {
 				t.Errorf("record %q is left of what a did", key)
 			}

@@ -6,15 +6,15 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// Beside is an empty partition over the store of another that is empty too, and stays so: neither
-// may be cut. It costs no opening, and is not closed.
+// Beside returns an empty partition over the store of another empty one. Neither may be cut. It
+// needs no opening, and you must not close it.
 func Beside(p *Partition) *Partition {
 	q := newPartition(p.id)
 	q.db, q.fuse = p.db, p.fuse
 	return q
 }
 
-// pebbleOptions are how Pebble is opened behind a store's back.
+// pebbleOptions returns the options with which a test opens a store's Pebble directly.
 func pebbleOptions(dir string, o Options) *pebble.Options {
 	return store.PebbleOptions(store.NewFuse(dir, o.store(), func(error) {}), o.store())
 }

@@ -47,7 +47,7 @@ func TestFiledInLargeChannels(t *testing.T) {
 		{"lapsed meanwhile", func(_ *testing.T, f *feed) {
 			f.now += 8 * 24 * 3600 * 1000
 			f.post("another", "x", "bob", "")
-			f.now = 1000 // it is late, and no later than the filing
+			f.now = 1000 // a late event, but no later than the filing
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestFiledInLargeChannels(t *testing.T) {
 				}
 				f.post("c", fmt.Sprint("m", i), "bob", "")
 				got := fmt.Sprint(f.published(t))
-				if c.name == "lapsed meanwhile" { // the first message is later already
+				if c.name == "lapsed meanwhile" { // the first message is already later
 					want = []string{"[bob: false up to 0 ann: true up to 0]", "[bob: false up to 0]", "[bob: false up to 0]"}[i]
 				}
 				if got != want {
@@ -78,7 +78,7 @@ func TestFiledInLargeChannels(t *testing.T) {
 }
 
 // TestFiledRemembersWhereItLooked: for a user who files a channel and posts repeatedly, each post
-// costs the same, because messages that are no news are not examined again.
+// costs the same, because messages that are not news are not examined again.
 func TestFiledRemembersWhereItLooked(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -95,7 +95,7 @@ func TestFiledRemembersWhereItLooked(t *testing.T) {
 	if news := p.rules.News(c, r, &settings.Filed); news != 0 {
 		t.Fatalf("message %d is news", news)
 	}
-	r.User = p.rules.UserOf([]byte("bob")) // the user for whom all of it would be news
+	r.User = p.rules.UserOf([]byte("bob")) // all messages would be news for this user
 	if news := p.rules.News(c, r, &settings.Filed); news != 0 {
 		t.Errorf("message %d was looked at again", news)
 	}
@@ -119,7 +119,7 @@ func TestFiledIsToldWithTheHead(t *testing.T) {
 	f := &feed{p: p, now: 1000}
 	f.join("c", "ann", "bob", "eve", "joe")
 	f.setting("c", "ann", events.Read{Kind: events.KindChannelFiled, Archived: true})             // messages of this time are not later
-	f.setting("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 9}) // it is far ahead
+	f.setting("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, HeadSeq: 9}) // the stated head is far ahead
 	f.setting("c", "eve", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
 	f.published(t)
 	published := func() (out []string) {

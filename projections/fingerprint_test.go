@@ -127,7 +127,7 @@ func fingerprint(t *testing.T, sum io.Writer, c *random.Case, seed uint64) {
 		for _, user := range users {
 			v, ok := p.View(user, channel)
 			x, _ := p.Explain(user, channel)
-			b, err := json.Marshal([]any{user, channel, ok, nonZero(t, v), nonZero(t, x)}) // independent of the names and the printing of types
+			b, err := json.Marshal([]any{user, channel, ok, nonZero(t, v), nonZero(t, x)}) // independent of the names and the formatting of types
 			if err != nil {
 				t.Fatal(err)
 			}

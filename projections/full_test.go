@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestAFullChannelTakesNoMore: the message after the last that a seq can number is refused. With
-// its seq 0 the channel would begin anew, under all that its members have read.
+// TestAFullChannelTakesNoMore: a channel refuses the message after the last seq. With seq 0 that
+// message would restart the channel below its members' pointers.
 func TestAFullChannelTakesNoMore(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer func() {
@@ -27,7 +27,7 @@ func TestAFullChannelTakesNoMore(t *testing.T) {
 	}
 	message(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{[]byte("a"), []byte("b")}})
 	c := p.rules.Channels.At(p.rules.ChannelOf([]byte("c")))
-	c.HeadSeq, c.HeadPos = state.MaxSeq-2, state.MaxSeq-2 // all of it posted before they came
+	c.HeadSeq, c.HeadPos = state.MaxSeq-2, state.MaxSeq-2 // posted before the members joined
 	for _, u := range []string{"a", "b"} {
 		p.rules.Rows.At(p.rules.RowOf(p.rules.ChannelOf([]byte("c")), p.rules.UserOf([]byte(u)))).Baseline = c.HeadSeq
 	}

@@ -33,8 +33,8 @@ func FuzzEntry(f *testing.F) {
 	})
 }
 
-// FuzzReceiptBlock decodes any bytes as a block of receipts: all entries are of the block and of
-// its page of members, and encoding and decoding them again gives the same.
+// FuzzReceiptBlock decodes any bytes as a block of receipts. All entries belong to the block and to
+// its page of members. Encoding and decoding them again gives the same entries.
 func FuzzReceiptBlock(f *testing.F) {
 	const block, page = 3, 5
 	at := func(ord, seq uint32, kind uint8, at int64) receipts.Entry {

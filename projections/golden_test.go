@@ -44,9 +44,9 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestStoriesOfTheModel tells the fold the stories of package model's testdata, which are about
-// what else a user sees (DESIGN §4.7): at each question the fold in the order of the file, the fold
-// in random interleavings and the model agree in everything that the fold can be asked.
+// TestStoriesOfTheModel runs the stories of package model's testdata, which are about the other
+// settings and events of users (DESIGN §4.7). At each question the fold in the order of the file,
+// the fold in random interleavings and the model must agree in every query of the fold.
 func TestStoriesOfTheModel(t *testing.T) {
 	const folder = "../internal/test/model/testdata/"
 	for _, pattern := range []string{"*.txt", "museum/*.txt"} {

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/identity"
 )
 
-// TestHiddenFormats pins the bytes of hidden messages, and when a store's format says that it has
-// them: until the channel is deleted.
+// TestHiddenFormats pins the bytes of hidden messages. A store's format says that it has them until
+// the channel is deleted.
 func TestHiddenFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -24,7 +24,7 @@ func TestHiddenFormats(t *testing.T) {
 	if got := f.format(t); got != identity.FormatVersion {
 		t.Errorf("with nothing hidden the format is %d", got)
 	}
-	post("m2", "bob", "", "ann", "bob", "ann", "eve") // for its sender it exists
+	post("m2", "bob", "", "ann", "bob", "ann", "eve") // it exists for its sender
 	post("m3", "bob", "m1", "ann")
 	if got := f.format(t); got != identity.NewestFormat {
 		t.Errorf("with messages hidden the format is %d", got)
@@ -55,8 +55,8 @@ func TestHiddenFormats(t *testing.T) {
 	}
 }
 
-// TestHiddenByOneselfFormats pins the bytes of what users hide. Ids that wait are stored with the
-// open reads, and an up_to_seq replaces the ids at or below it.
+// TestHiddenByOneselfFormats pins the bytes of messages that users hide. The store keeps waiting
+// ids among the open reads, and an up_to_seq replaces the ids at or below it.
 func TestHiddenByOneselfFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -104,8 +104,8 @@ func TestHiddenByOneselfFormats(t *testing.T) {
 	}
 }
 
-// TestHiddenOfColdChannels: of messages hidden in a channel that chat.messages never named, memory
-// keeps only waiting events; the rest is loaded with the first event that names the channel.
+// TestHiddenOfColdChannels: users hide messages in a channel that chat.messages never named. Memory
+// keeps only waiting events of it. The rest is loaded with the first event that names the channel.
 func TestHiddenOfColdChannels(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
@@ -160,8 +160,8 @@ func TestHiddenRangeWithoutPositions(t *testing.T) {
 }
 
 // TestHiddenAhead: in a large channel a user who hides messages that are not posted yet gets a
-// delta then, and another one once they are posted. Messages in between make no delta, however many
-// users hide them.
+// delta at once, and another one when they are posted. Messages in between make no delta, however
+// many users hide them.
 func TestHiddenAhead(t *testing.T) {
 	id := testIdentity()
 	id.Settings.FanoutLimit = 0

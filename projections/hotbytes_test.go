@@ -12,7 +12,7 @@ import (
 )
 
 // TestHotBytesIsWhatTheHeapSays: for each kind of state, the metric grows as the heap does, within
-// a tenth. Operators size nodes by it.
+// a tenth. Operators size nodes by this metric.
 func TestHotBytesIsWhatTheHeapSays(t *testing.T) {
 	if testkit.RaceDetector {
 		t.Skip("one goroutine fills a heap that is measured: the run without the race detector says it all")

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
-// TestMismatch: a store that belongs to something else is refused, each time with its own kind and
-// a sentence with the difference and the way out.
+// TestMismatch: a store with another identity is refused. Each mismatch has its own kind and a
+// sentence with the difference and the way out.
 func TestMismatch(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -50,7 +50,7 @@ func refused(t *testing.T, fs vfs.FS, id Identity, kind Mismatch, message string
 	}
 }
 
-// putHeader replaces the header of a store by other bytes.
+// putHeader replaces the header of a store with other bytes.
 func putHeader(t *testing.T, fs vfs.FS, header []byte) {
 	t.Helper()
 	db, err := pebble.Open("store", pebbleOptions("store", Options{FS: fs}))
@@ -76,7 +76,7 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// TestCorruptHeader: corrupt is never read as empty.
+// TestCorruptHeader: a corrupt header is never taken for an empty store.
 func TestCorruptHeader(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())
@@ -108,7 +108,7 @@ func TestCorruptHeader(t *testing.T) {
 	}
 }
 
-// TestCorruptRecord: a hot record that does not parse stops the store from opening, and the message
+// TestCorruptRecord: a hot record that does not parse stops the store from opening, and the error
 // names its key.
 func TestCorruptRecord(t *testing.T) {
 	fs := vfs.NewMem()

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// idSources are kinds of message ids: those that grow, that nearly do, that follow no order, and
-// that change from one to another.
+// idSources are kinds of message ids: growing ones, nearly growing ones, ones without an order, and
+// ones that change from one kind to another.
 var idSources = map[string]func(rng *rand.Rand, i int) string{
 	"growing": func(_ *rand.Rand, i int) string { return fmt.Sprintf("%06d", i) },
 	"several generators": func(rng *rand.Rand, i int) string {
@@ -87,7 +87,7 @@ func TestIndexFindsEveryID(t *testing.T) {
 					post(source(rng, i))
 					check(ids[rng.IntN(len(ids))], now)
 					check(source(rng, i+1), now)
-					check(ids[rng.IntN(len(ids))], 500) // a topic that lags
+					check(ids[rng.IntN(len(ids))], 500) // as of a topic that lags
 					if i%37 == 36 {
 						mustCut(t, p)
 						if err := p.Close(); err != nil {

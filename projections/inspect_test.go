@@ -50,8 +50,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// TestInspectOfANewStore: made and never written is empty; where tables have lost their manifest it
-// is not.
+// TestInspectOfANewStore: a store that was created and never written is empty. A store whose tables
+// have lost their manifest is not.
 func TestInspectOfANewStore(t *testing.T) {
 	fs := vfs.NewMem()
 	if err := mustOpen(t, fs, testIdentity()).Close(); err != nil {

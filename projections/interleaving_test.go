@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// scripts is how many random logs a test runs: TIDEMARK_PROPERTY_SCRIPTS, or def, or a tenth of it
-// with -short.
+// scripts returns how many random logs a test runs: TIDEMARK_PROPERTY_SCRIPTS, or def, or a tenth
+// of it with -short.
 func scripts(t *testing.T, def int) int64 {
 	if s := os.Getenv("TIDEMARK_PROPERTY_SCRIPTS"); s != "" {
 		n, err := strconv.Atoi(s)
@@ -45,7 +45,7 @@ func TestInterleavings(t *testing.T) {
 			p := mustOpen(t, fs, id)
 			next := func() bool { return rng.Intn(2) == 0 }
 			if run == 0 {
-				next = func() bool { return true } // the one definition: messages first
+				next = func() bool { return true } // messages first, as in the one definition
 			}
 			for run == 3 {
 				pos := p.rules.Position()

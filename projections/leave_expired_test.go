@@ -70,7 +70,7 @@ func TestExpiredThreadsLeaveMemory(t *testing.T) {
 	if now := countsOf(p); now != before {
 		t.Errorf("after log time has passed the reads there are %+v, want %+v as before them", now, before)
 	}
-	if grown := p.hotBytes() - hot; grown > 512<<10+200*int64(n) { // triggers stay until there are more of them (TestHintsAreForgotten)
+	if grown := p.hotBytes() - hot; grown > 512<<10+200*int64(n) { // triggers are cleared once there are more of them (TestHintsAreForgotten)
 		t.Errorf("memory has grown by %d KiB", grown>>10)
 	}
 	if grown := storedBytes(t, p) - stored; grown > 2<<10 { // the two messages

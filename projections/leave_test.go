@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// feed folds events at the next offsets; now is the time of all of them.
+// feed folds events at the next offsets. now is the time of all of them.
 type feed struct {
 	p   *Partition
 	now int64
@@ -59,7 +59,8 @@ func (f *feed) store(t testing.TB) {
 	mustCut(t, f.p)
 }
 
-// comings are sorts of state that come and go: come makes number i of it, and leave ends them all.
+// comings are kinds of state that come and go. come creates the i-th object, and leave removes them
+// all.
 var comings = map[string]struct {
 	come  func(f *feed, i int)
 	leave func(f *feed, from, to int)
@@ -95,7 +96,7 @@ var comings = map[string]struct {
 	}, lapse},
 }
 
-// lapse moves the log time past all that waits.
+// lapse moves the log time past all waiting events.
 func lapse(f *feed, _, _ int) {
 	f.now += pending.LapseAfter + 1
 	f.post("general", fmt.Sprint("at-", f.now), "somebody", "")
@@ -131,7 +132,7 @@ func TestWhatIsGoneLeavesMemory(t *testing.T) {
 					coming.leave(f, from, from+atOnce)
 					f.store(t)
 				}
-				lapse(f, 0, 0) // written by one cut, and without waiting events it leaves with the next
+				lapse(f, 0, 0) // one cut writes it; without waiting events it leaves with the next
 				f.store(t)
 				if grown := p.hotBytes() - hot; grown > 10<<20 {
 					t.Errorf("hot bytes have grown by %.1f MiB", float64(grown)/(1<<20))
@@ -192,9 +193,9 @@ func TestLeavingChangesNothing(t *testing.T) {
 		if _, err := Compare(cutOften, cutOnce, func(d Difference) bool { t.Errorf("seed %d: %s", seed, d); return true }); err != nil {
 			t.Fatal(err)
 		}
-		// A channel that was unknown to the end leaves with the cut after the one that wrote it.
-		// What the first event here lets lapse is written by the first cut, and leaves with the
-		// second.
+		// A channel that no message ever names leaves with the cut after the one that wrote it. The
+		// first event here lets events lapse; the first cut writes that, and the second one removes
+		// the channel.
 		for range 2 {
 			often.message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte("last"), IDs: idsOf([]string{"u0"})})
 			often.store(t)
@@ -216,8 +217,8 @@ func TestLeavingChangesNothing(t *testing.T) {
 	}
 }
 
-// counted is how much of each sort is in memory, but for rows and users that wait in a list for
-// others.
+// counted has the numbers of objects in memory. It leaves out rows and users in a list of free
+// ones.
 type counted struct{ channels, pairs, follows, threads int }
 
 func countsOf(p *Partition) (n counted) {

@@ -25,7 +25,7 @@ func TestLinesUnderTheLock(t *testing.T) {
 			if n%5 == 3 {
 				post(fmt.Sprintf("a%05d", 99_999-n)) // ids that do not grow are in the index
 			} else {
-				post(fmt.Sprintf("m%05d", n)) // in the log alone
+				post(fmt.Sprintf("m%05d", n)) // only in the log
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func TestLinesUnderTheLock(t *testing.T) {
 	fixture.now += int64(100 * 24 * time.Hour / time.Millisecond) // they leave the index
 	posts(100, 200)
 	post("m00003")
-	post("a99996") // used again
+	post("a99996") // reuses the id
 	posts(200, 300)
 	mustCut(t, fixture.p)
 	posts(300, 400)
@@ -68,7 +68,7 @@ func TestLinesUnderTheLock(t *testing.T) {
 				t.Fatalf("%s, line at %s: %d looks at the store under the lock", when, id, looks)
 			}
 			want, _ := fixture.p.View("user-00001", "room")
-			if i%50 == 0 { // beside the answer
+			if i%50 == 0 { // while the answer is made
 				fixture.post(10_000 + len(ids) + i)
 				if when != "beside a cut" {
 					mustCut(t, fixture.p)

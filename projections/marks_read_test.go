@@ -18,8 +18,8 @@ func (f *feed) postWithReads(reads events.Choice, channel, id, sender, thread st
 }
 
 // TestMarksReadFormats pins the bytes of messages whose producer overrides the setting, and of
-// their senders' rows: a store has the newest format from the first such message on. Messages that
-// state the same as the setting are stored like those without a statement.
+// their senders' rows. A store has the newest format from the first such message on. Messages that
+// state the same as the setting are stored like those that state nothing.
 func TestMarksReadFormats(t *testing.T) {
 	for setting, c := range map[bool]struct {
 		contrary, same events.Choice
@@ -68,8 +68,8 @@ func TestMarksReadFormats(t *testing.T) {
 	}
 }
 
-// TestMarksReadSkips: from one own post that reads to the one before it is a step or two, however
-// many that do not read are between them.
+// TestMarksReadSkips: from an own post that reads to the one before it takes a step or two, however
+// many posts that do not read are between them.
 func TestMarksReadSkips(t *testing.T) {
 	for _, setting := range []bool{true, false} {
 		id := testIdentity()

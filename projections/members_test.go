@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// Members of a channel are listed for watches, without former members; there are none for a deleted
-// or unknown channel.
+// FewMembers lists the members of a channel for watches, without former members. A deleted or
+// unknown channel has none.
 func TestFewMembers(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestWaitHeap pops keys in order.
+// TestWaitHeap: the heap pops keys in order.
 func TestWaitHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h state.WaitHeap

@@ -16,8 +16,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// walked is a room whose messages and receipts are in all places that a walk reads: in Pebble, in a
-// cut that is not applied, and in memory.
+// walked returns a room whose messages and receipts are in all places that a walk reads: in Pebble,
+// in a cut that is not applied, and in memory.
 func walked(t *testing.T) (*receiptsFixture, *Cut) {
 	fixture := newReceiptsFixture(t, 150)
 	for n := range 100 {
@@ -47,8 +47,8 @@ func (r *receiptsFixture) apply(c *Cut) {
 	}
 }
 
-// TestCloseWaitsForWalks: a store is not closed under an answer that was begun, and the answer ends
-// soon, in words.
+// TestCloseWaitsForWalks: Close waits for an answer that was begun. The answer ends soon, with an
+// error.
 func TestCloseWaitsForWalks(t *testing.T) {
 	fixture := receiptsFixture{t: t, p: mustOpen(t, vfs.NewMem(), testIdentity()), now: 1_790_000_000_000}
 	fixture.message(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{[]byte("user-00000"), []byte("user-00001")}})
@@ -90,7 +90,7 @@ func TestCloseWaitsForWalks(t *testing.T) {
 	}
 }
 
-// TestWalksAreGivenUp: an answer whose caller has gone ends, and the store has no error.
+// TestWalksAreGivenUp: an answer ends when its caller has gone, and the store has no error.
 func TestWalksAreGivenUp(t *testing.T) {
 	fixture, cut := walked(t)
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -110,8 +110,8 @@ func TestWalksAreGivenUp(t *testing.T) {
 	fixture.apply(cut)
 }
 
-// TestWalksBesideTheFold: several callers ask at once, while another goroutine folds, cuts and
-// applies. Each of them gets the answer that the lock gives.
+// TestWalksBesideTheFold: several callers query at once, while another goroutine folds, cuts and
+// applies. Each gets the answer of the position at which it held the lock.
 func TestWalksBesideTheFold(t *testing.T) {
 	fixture, cut := walked(t)
 	fixture.apply(cut)
@@ -215,10 +215,10 @@ func TestFirstOwnPost(t *testing.T) {
 	}
 }
 
-// TestCountsOfMembersOnOtherPages: who is not listed is counted by what is stored of them where
-// their row does not say it, on whichever page of members they are, and whether that is in Pebble,
-// in a cut that is not applied, or in memory: single reads of any message, and deliveries of a
-// small one.
+// TestCountsOfMembersOnOtherPages: members who are not on the listed page are counted by their
+// rows, or by their stored receipts where the row is not enough: single reads of any message, and
+// deliveries of a small one. This holds for any page of members, and for receipts in Pebble, in a
+// cut that is not applied, and in memory.
 func TestCountsOfMembersOnOtherPages(t *testing.T) {
 	const members, messages = 1_000, 40
 	fixture := newReceiptsFixture(t, members)

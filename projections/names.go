@@ -70,8 +70,8 @@ func IsCorrupt(err error) bool { return store.IsCorrupt(err) }
 // operating system's.
 func OpenStopped(dir string, fs vfs.FS) (*Stopped, error) { return store.OpenStopped(dir, fs) }
 
-// CheckTable reads the table of a store in the file at path and compares the checksum of each of its
-// blocks. IsCorrupt tells a block that differs from a disk that fails.
+// CheckTable reads the table of a store in the file at path and compares the checksum of each of
+// its blocks. IsCorrupt tells a block that differs from a disk that fails.
 func CheckTable(path string, fs vfs.FS) error { return store.CheckTable(path, fs) }
 
 type (

@@ -26,7 +26,7 @@ func (c *countedReads) Stored(key []byte) (val []byte, ok bool, err error) {
 // by the setting or because each post states it.
 func TestOwnPostsAreReadOnce(t *testing.T) {
 	const posts, more = 800, 50
-	mark := events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m6"), HeadSeq: 5} // of seq 10: the pointer is before it
+	mark := events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m6"), HeadSeq: 5} // instead of seq 10: the pointer is before it
 	for name, hold := range map[string]func(f *feed){
 		"behind an open read": func(f *feed) {
 			f.setting("c", "ann", events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: []byte("unknown")})

@@ -20,8 +20,8 @@ type bugged struct{ context.Context }
 
 func (bugged) Err() error { panic("planted") }
 
-// TestPanicEndsTheMoment: an answer that panics while it is completed, or begun, does not hold up
-// the closing of the store.
+// TestPanicEndsTheMoment: an answer that panics when it begins or is completed does not delay the
+// closing of the store.
 func TestPanicEndsTheMoment(t *testing.T) {
 	fixture, cut := walked(t) // its closing at the end waits for all moments
 	defer fixture.apply(cut)
@@ -51,7 +51,8 @@ func TestPanicEndsTheMoment(t *testing.T) {
 }
 
 // TestPanicInTheCut: a panic of Pebble while a cut is written, here because the database is closed,
-// is an error of this store alone, which can be closed and opened again, as of the cut before.
+// becomes an error of this store alone. The store can be closed and opened again, with the state of
+// the cut before.
 func TestPanicInTheCut(t *testing.T) {
 	disk := vfs.NewMem()
 	p := mustOpen(t, disk, testIdentity())
@@ -92,7 +93,7 @@ func TestPanicInTheCut(t *testing.T) {
 	}
 }
 
-// TestPanicInTheCopy: likewise while a snapshot copies the store.
+// TestPanicInTheCopy is TestPanicInTheCut for a snapshot that copies the store.
 func TestPanicInTheCopy(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	if err := p.db.Close(); err != nil {
@@ -106,9 +107,9 @@ func TestPanicInTheCopy(t *testing.T) {
 	}
 }
 
-// TestAnyRecordDamaged: whatever a record that is read at the start contains instead of its value,
-// the store is reported as corrupt, which moves it aside. It is neither opened, nor does a panic
-// repeat at each try.
+// TestAnyRecordDamaged: whatever bytes replace the value of a record that is read at the start, the
+// store is reported as corrupt, so that it is moved aside. It does not open, and no panic repeats
+// at each try.
 func TestAnyRecordDamaged(t *testing.T) {
 	good := vfs.NewMem()
 	p := mustOpen(t, good, testIdentity())
@@ -143,7 +144,7 @@ func TestAnyRecordDamaged(t *testing.T) {
 			damaged := bytes.Clone(val)
 			switch {
 			case try == 0 || len(val) == 0:
-				damaged = nil // removed
+				damaged = nil // removes the record
 			case try == 1:
 				damaged = damaged[:rnd.IntN(len(damaged))]
 			case try%2 == 0:

@@ -81,7 +81,7 @@ func TestHeldLimitCountsSinglesBehindAMark(t *testing.T) {
 		return p.rules.FoldRead(e, p.rules.Positions[events.Reads], 3)
 	}
 	mark := &events.Read{Kind: events.KindMarkedUnread, ChannelID: []byte("c"), UserID: []byte("a"), OccurredAt: 2, MessageID: []byte("unknown")}
-	if o := p.rules.FoldRead(mark, 0, 2); o != state.OutcomeApplied { // its epoch
+	if o := p.rules.FoldRead(mark, 0, 2); o != state.OutcomeApplied { // it begins an epoch
 		t.Fatalf("mark: outcome %d", o)
 	}
 	for _, step := range []struct {
@@ -89,8 +89,8 @@ func TestHeldLimitCountsSinglesBehindAMark(t *testing.T) {
 		want     state.Outcome
 	}{
 		{0, 600, state.OutcomeApplied},
-		{600, 1200, state.OutcomeTooManyHeld}, // with the mark 1,201
-		{0, 600, state.OutcomeDuplicate},      // nothing that is not held already
+		{600, 1200, state.OutcomeTooManyHeld}, // 1,201 with the mark
+		{0, 600, state.OutcomeDuplicate},      // all of them are held already
 		{200, 900, state.OutcomeApplied},
 		{900, 999, state.OutcomeApplied},
 		{999, 1000, state.OutcomeTooManyHeld},
@@ -143,7 +143,7 @@ func TestMissingRecords(t *testing.T) {
 	}
 }
 
-// removeRecord deletes one record behind the store's back.
+// removeRecord deletes one record through Pebble directly.
 func removeRecord(t *testing.T, fs vfs.FS, key string) {
 	t.Helper()
 	db, err := pebble.Open("store", pebbleOptions("store", Options{FS: fs}))

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Nobody but their owner reads stores and copies of them, whatever the umask, and whatever mode the
-// directory had.
+// Only their owner may read stores and copies of them, whatever the umask and the earlier mode of
+// the directory.
 func TestStoresArePrivate(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	root := t.TempDir()

@@ -21,7 +21,7 @@ import (
 // environment variable TIDEMARK_PROPERTY_SCRIPTS changes it.
 const defaultScripts = 2000
 
-// folded are the parts of what else a user sees that the fold knows (DESIGN §4.7).
+// folded lists the parts of DESIGN §4.7 that the fold implements.
 var folded = random.Folded()
 
 // scripts runs a property over its share, in percent, of the random scripts.
@@ -30,7 +30,7 @@ func scripts(t *testing.T, share int, property func(*rapid.T, *random.Case)) {
 	scriptsOf(t, share, random.DrawMore(folded...), property)
 }
 
-// scriptsOf is scripts for another sort of them.
+// scriptsOf is scripts for another kind of scripts.
 func scriptsOf(t *testing.T, share int, draw func(*rapid.T) *random.Case, property func(*rapid.T, *random.Case)) {
 	t.Helper()
 	n := defaultScripts
@@ -48,8 +48,8 @@ func interleaving(t *rapid.T, l *script.Log, label string) []script.Record {
 	return l.Interleave(func(left []events.Input) int { return rapid.IntRange(0, len(left)-1).Draw(t, label) })
 }
 
-// ranThrough is the bytes of a partition that folds everything, in an order of its own, and is cut
-// once.
+// ranThrough returns the bytes of a partition that folds everything, in an order of its own, and is
+// cut once.
 func ranThrough(t *rapid.T, c *random.Case) string {
 	p := open(t, vfs.NewMem(), c.Settings)
 	defer closePartition(t, p)

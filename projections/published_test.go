@@ -18,7 +18,7 @@ type published struct {
 	channel map[string]events.ChannelRecord
 	last    map[string]projections.View // by key
 	stamped map[string]string           // key and stamp -> contents of the delta
-	touched map[string]int64            // of threads, by key
+	touched map[string]int64            // time of each thread, by key
 	open    map[string]bool             // keys with an open time target before the last event
 	event   *script.Record              // the last event
 	drains  int
@@ -45,11 +45,11 @@ func key(user, channel, thread string) string {
 	return string(events.AppendUnreadKey(nil, []byte(user), []byte(channel), []byte(thread)))
 }
 
-// mayRepeat reports whether the last event may make a delta that says what the one before said:
-// where the topics are folded in another order, it may have changed more. That is told in any case
-// of an erasure, of a message that is queued after it was deleted, of a reply that is deleted, and
-// where somebody follows a thread from earlier on than before: by word, or because they are
-// mentioned in a reply that was there, or because the root comes after its replies.
+// mayRepeat reports whether the last event may make a delta that equals the one before: in another
+// order of the topics the event may have changed more. This is so for an erasure, for a message
+// that is queued after its deletion, and for the deletion of a reply. It is also so if a user
+// follows a thread from an earlier message than before: explicitly, by a mention in an existing
+// reply, or because the root comes after its replies.
 func (d *published) mayRepeat(thread []byte) bool {
 	switch r := d.event; r.Input {
 	case events.Messages:
@@ -68,11 +68,11 @@ func (d *published) mayRepeat(thread []byte) bool {
 	}
 }
 
-// drain takes what the partition emits. With each, a delta that says what the one before said is an
-// error, unless mayRepeat: a drain after every event must find a change behind every delta. The
-// farewell of a channel that is deleted may go to whoever did anything in it. That a thread is not
-// shown may be said again, for the reason of mayRepeat. Whoever filed a channel is told before the
-// channel's record and with the fan-out.
+// drain takes what the partition emits. With each, a delta that equals the one before is an error,
+// unless mayRepeat: after every event, a drain must find a change behind every delta. Three deltas
+// are exempt. The farewell of a deleted channel may go to every user who did anything in it. That a
+// thread is not listed may be repeated, for the reasons of mayRepeat. A user who filed a channel
+// gets a delta both before the channel's record and with the fan-out.
 func (d *published) drain(t rapid.TB, p *projections.Partition, m *model.Model, at string, each bool) {
 	t.Helper()
 	var out projections.Deltas
@@ -83,8 +83,8 @@ func (d *published) drain(t rapid.TB, p *projections.Partition, m *model.Model, 
 	d.take(t, &out, m, at, each)
 }
 
-// part takes what the partition emits between two drains of everything: what reads changed for
-// those who read, and with records what channels say of themselves.
+// part takes what the partition emits between two full drains: deltas of users who read, and with
+// records also channel records.
 func (d *published) part(t rapid.TB, p *projections.Partition, m *model.Model, at string, records bool) {
 	t.Helper()
 	var out projections.Deltas
@@ -98,8 +98,8 @@ func (d *published) part(t rapid.TB, p *projections.Partition, m *model.Model, a
 	}
 }
 
-// checkFiled wants whoever filed a channel not to take for news what is none, also while the
-// fan-out is not told yet: the channel's record tells where the head is before it.
+// checkFiled checks that users who filed a channel see no news that is none, even while the fan-out
+// is pending: the channel's record already has the new head then.
 func (d *published) checkFiled(t rapid.TB, m *model.Model, at string) {
 	t.Helper()
 	for _, channel := range m.Channels() {
@@ -190,8 +190,8 @@ func (d *published) read(more *published) {
 	}
 }
 
-// same reports whether two readers keep the same values, stamps apart. Of a channel's record only
-// the stamp is looked at.
+// same reports whether two readers have the same values, ignoring stamps. It compares only the
+// stamps of channel records.
 func (d *published) same(o *published) bool {
 	text := func(v projections.View) string {
 		v.Stamp = events.Stamp{}
@@ -242,7 +242,7 @@ func (d *published) check(t rapid.TB, m *model.Model, at string) {
 			now, ok := m.View(user, channel)
 			switch {
 			case !ok && !m.Deleted(channel):
-				continue // only reads are known: their deltas may go ahead of the channel
+				continue // the pair has nothing but reads, whose deltas may be ahead of the channel
 			case !ok:
 				now = unpublished(user, channel)
 			}
@@ -313,7 +313,7 @@ func (d *published) checkChannel(t rapid.TB, m *model.Model, channel, at string)
 	r, was := d.channel[channel]
 	c, ok := m.Channel(channel)
 	if !ok && !was {
-		return // only reads are known
+		return // the pair has nothing but reads
 	}
 	want := facts{c.HeadSeq, c.HeadPos, c.MemberCount, c.Latest.Seq, c.Large, m.Deleted(channel)}
 	got := facts{r.HeadSeq, r.HeadPos, r.MemberCount, r.Latest.Seq, r.Large, r.Deleted}
@@ -325,8 +325,8 @@ func (d *published) checkChannel(t rapid.TB, m *model.Model, channel, at string)
 	}
 }
 
-// derive is how a reader of a large channel gets the counts (DESIGN §7). Scripts are too short for
-// any list to be cut.
+// derive computes the counts as a reader of a large channel does (DESIGN §7). Scripts are too short
+// for a list to be cut.
 func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions, direct uint32) {
 	for pos := max(v.ReadPos, c.PurgedPos) + 1; pos <= c.HeadPos; pos++ {
 		if slices.Contains(c.Holes, pos) || slices.Contains(v.Excluded, pos) {
@@ -344,12 +344,13 @@ func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions, dir
 	return unread, mentions, direct
 }
 
-// unpublished is the state of a pair without any delta.
+// unpublished returns the view of a pair without any delta.
 func unpublished(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
 }
 
-// publishable is script.Promised without ids that have left the index since, which are no change.
+// publishable is script.Promised without ids that have left the index since, because leaving it is
+// no change.
 func publishable(v, now projections.View) projections.View {
 	v = script.Promised(v, now)
 	if now.FirstUnread.MessageID == "" {

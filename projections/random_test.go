@@ -11,14 +11,14 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/pending"
 )
 
-// randomLog is a partition's log for tests: few users, channels and ids, so that duplicates,
-// unknown ids, waiting reads and ties are common; times that stand still, run backwards and jump
+// randomLog is a partition's log for tests. It has few users, channels and ids, so that duplicates,
+// unknown ids, waiting reads and ties are common. Its times stand still, run backwards and jump
 // past the 7 and the 90 days.
 type randomLog struct {
 	rng      *rand.Rand
 	messages []logRecord
 	reads    []logRecord
-	n        int // ids
+	n        int // number of ids
 }
 
 type logRecord struct {

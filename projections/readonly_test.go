@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// What is opened for looking answers like the store itself, has its digest, and leaves every file
-// as it was.
+// A partition that is opened read-only gives the answers of the store, has its digest, and leaves
+// every file unchanged.
 func TestOpenReadOnly(t *testing.T) {
 	fs := vfs.NewMem()
 	if _, err := OpenReadOnly("store", fs); err == nil {
@@ -77,7 +77,7 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 }
 
-// contents are the names and bytes of a store's files.
+// contents returns the names and bytes of a store's files.
 func contents(t *testing.T, fs vfs.FS) (list []string) {
 	t.Helper()
 	names, err := fs.List("store")

@@ -42,8 +42,8 @@ func (r *receiptsFixture) erase(user int) {
 	r.r++
 }
 
-// TestReceiptsOfAnErasedUserAreNotTold: also not those that were noted before the erasure in the
-// same batch, and where they were all that there was to tell, nothing is.
+// TestReceiptsOfAnErasedUserAreNotTold: a batch publishes no receipt of a user whom it erases, even
+// if the receipt came before the erasure. If a channel has no other receipts, it publishes none.
 func TestReceiptsOfAnErasedUserAreNotTold(t *testing.T) {
 	fixture := newReceiptsFixture(t, 4)
 	for n := range 3 {
@@ -111,8 +111,8 @@ func TestReceiptsOfABacklogFitIntoRecords(t *testing.T) {
 	}
 }
 
-// TestReceiptsOfManyErasedUsersGoTogether: of users on several pages of members who are erased in
-// one batch nothing is left, and everything of the others is.
+// TestReceiptsOfManyErasedUsersGoTogether: one batch erases users on several pages of members. None
+// of their receipts is left, and all receipts of the other users are.
 func TestReceiptsOfManyErasedUsersGoTogether(t *testing.T) {
 	const members, posts = 150, 20
 	fixture := newReceiptsFixture(t, members)

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestRepublish: changes since a position are drained once more. For a channel with a new message
-// these are all members, also in a large channel.
+// TestRepublish: Republish drains the changes since a position once more. For a channel with a new
+// message these are all members, also in a large channel.
 func TestRepublish(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

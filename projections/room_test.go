@@ -51,11 +51,11 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			if full.hasSpace.Load() {
-				return true // another that waited
+				return true // another write that waited
 			}
 			waits++
 			p := open.Load()
-			if p == nil { // it is being opened
+			if p == nil { // the store is being opened
 				full.hasSpace.Store(true)
 				return true
 			}
@@ -65,7 +65,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 			read := make(chan error, 1)
 			go func() {
 				for !p.TryRLock() {
-					if open.Load() == nil { // it is being closed, without readers
+					if open.Load() == nil { // the store is being closed, without readers
 						read <- nil
 						return
 					}
@@ -121,7 +121,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 	}
 }
 
-// answers are the answers of all queries, about stored state and state that is not.
+// answers returns the answers of all queries, about stored and unstored state.
 func answers(everything string) string {
 	_, after, _ := strings.Cut(everything, "\ndigest ")
 	return after[strings.IndexByte(after, '\n'):]
@@ -152,8 +152,8 @@ func foldLocked(p *Partition, l *randomLog, seed uint64) error {
 	return nil
 }
 
-// TestNobodyWaitsForRoom: without Options.Full, and after it gives up, a full disk is a failure
-// like any other, and closing does not hang.
+// TestNobodyWaitsForRoom: without Options.Full, or after it gives up, a full disk is a failure like
+// any other, and closing does not hang.
 func TestNobodyWaitsForRoom(t *testing.T) {
 	for _, wait := range []func(error) bool{nil, func(error) bool { return false }} {
 		full := &fullAt{at: 1 << 60}

@@ -8,10 +8,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/script/random"
 )
 
-// TestPropertyRules: scripts in which one of the younger rules comes up all the time: seeded
-// channels, ids that have left the index, time targets that are open, threads that are followed
-// without a live reply, deliveries beside private reads. After every event all answers and deltas
-// are the model's, and any order gives the same bytes.
+// TestPropertyRules: scripts in which one rule applies all the time: seeded channels, ids that have
+// left the index, open time targets, threads that are followed without a live reply, and deliveries
+// beside private reads. After every event all answers and deltas are the model's, and any order
+// gives the same bytes.
 func TestPropertyRules(t *testing.T) {
 	for _, rule := range random.Rules() {
 		t.Run(rule, func(t *testing.T) {

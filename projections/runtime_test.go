@@ -26,7 +26,7 @@ func TestPropertyRuntime(t *testing.T) {
 		output := newPublished()
 		order := interleaving(t, &c.Log, "order")
 		published := 0
-		var written *projections.Cut // on its way, nil if none is
+		var written *projections.Cut // the cut being written; nil: none
 		write := func() {
 			if written == nil {
 				return

@@ -28,7 +28,7 @@ func seededStory(t *testing.T, fs *vfs.MemFS, story string) *projections.Partiti
 	return p
 }
 
-// Every query about the largest possible seed is arithmetic: it takes no more time, memory or store
+// Every query about the largest possible seed is arithmetic: it takes no more time, memory or disk
 // than one message. The naive model cannot count that far, so this test states the numbers.
 func TestSeededIsConstant(t *testing.T) {
 	const count = events.MaxSeeded
@@ -86,7 +86,7 @@ a marks unread seq 1 head m2
 	closePartition(t, small)
 }
 
-// A channel can be seeded and then filled up to the last seq there is.
+// A channel can be seeded and then filled up to the last seq.
 func TestSeededChannelReads(t *testing.T) {
 	p := seededStory(t, vfs.NewMem(), fmt.Sprintf("seed %d messages\na joins counting history\n", events.MaxSeeded))
 	defer closePartition(t, p)

@@ -26,7 +26,7 @@ func TestWhatIsSaidIsSmallOnDisk(t *testing.T) {
 				f.setting(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
 			}
 			for i, user := range users {
-				if settings == nil { // a plain read in its place: both stores fold as many events
+				if settings == nil { // a plain read instead: both stores fold as many events
 					f.setting(ch, user, events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1})
 					continue
 				}
@@ -91,7 +91,7 @@ func TestHiddenMessagesCostWhatSingleReadsDo(t *testing.T) {
 		return storedBytes(t, p)
 	}
 	some := [][]byte{[]byte("m3"), []byte("m4"), []byte("m9"), []byte("m28")}
-	plain := size(events.Read{Kind: events.KindLabelsSet}) // says nothing
+	plain := size(events.Read{Kind: events.KindLabelsSet}) // changes nothing
 	each := func(r events.Read) float64 { return float64(size(r)-plain) / channels }
 	read := each(events.Read{Kind: events.KindMessagesRead, IDs: some})
 	hidden := each(events.Read{Kind: events.KindMessagesHidden, IDs: some})

@@ -37,8 +37,8 @@ func mustStored(t *testing.T, p *Partition, key string) []byte {
 	return append([]byte(nil), val...)
 }
 
-// TestSaidFormats pins the bytes of users' settings of a channel, and when a store's format says
-// that it has them: without settings, the format is the former one.
+// TestSaidFormats pins the bytes of users' settings of a channel. A store with them has the newer
+// format; without settings, the format is the former one.
 func TestSaidFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -81,9 +81,8 @@ func TestSaidFormats(t *testing.T) {
 	}
 }
 
-// TestSaidOfColdChannels: a channel that only chat.reads names keeps nothing in
-// memory, is counted while it is cold, and is there again with the first event that names the
-// channel.
+// TestSaidOfColdChannels: a channel that only chat.reads names keeps nothing in memory. It is
+// counted as cold, and is loaded by the first event that names the channel.
 func TestSaidOfColdChannels(t *testing.T) {
 	fs := vfs.NewMem()
 	p := mustOpen(t, fs, testIdentity())

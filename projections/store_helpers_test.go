@@ -33,7 +33,7 @@ func fold(p *projections.Partition, order []script.Record) {
 	}
 }
 
-// cut drains, cuts and applies: after it the store has everything.
+// cut drains, cuts and applies. After it the store has everything.
 func cut(t rapid.TB, p *projections.Partition) {
 	t.Helper()
 	var d projections.Deltas
@@ -47,7 +47,7 @@ func cut(t rapid.TB, p *projections.Partition) {
 	}
 }
 
-// dump is all records of a store, and its digest, as text.
+// dump returns all records of a store, and its digest, as text.
 func dump(t rapid.TB, p *projections.Partition) string {
 	t.Helper()
 	var b bytes.Buffer

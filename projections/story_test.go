@@ -26,7 +26,7 @@ type golden struct {
 	fs       *vfs.MemFS
 	live     *projections.Partition
 	deltas   projections.Deltas
-	agreed   bool // nothing happened since agree
+	agreed   bool // nothing has happened since agree
 }
 
 func newGolden(t rapid.TB, s projections.Settings) *golden {
@@ -135,7 +135,7 @@ func (g *golden) answer(t rapid.TB, words []string) string {
 		}
 		return fmt.Sprintf("there is no #%s", channel)
 	case verb == "receipts":
-		if v, ok := g.live.Receipts(channel, user, 0, 1000); ok { // the word is the message
+		if v, ok := g.live.Receipts(channel, user, 0, 1000); ok { // the word names the message
 			return script.FormatReceipts(&v)
 		}
 		return fmt.Sprintf("there is no %s in #%s", user, channel)

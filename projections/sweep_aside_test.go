@@ -15,7 +15,7 @@ import (
 )
 
 // TestSweepIsPutAside: after the next Step, a list that was put aside equals a new one. If its
-// version is unchanged, so is the list, and the threads are at their places.
+// version is unchanged, the list is unchanged too, and the threads are at their places.
 func TestSweepIsPutAside(t *testing.T) {
 	same, changed, others := 0, 0, 0
 	for seed := range int64(120) {
@@ -54,7 +54,7 @@ func TestSweepIsPutAside(t *testing.T) {
 				same++
 			}
 			views := p.BeginViews()
-			refs := []ThreadRef{{}} // and one that is nowhere
+			refs := []ThreadRef{{}} // with one that names nothing
 			s.EachThread(func(e *ThreadEntry) { refs = append(refs, e.Ref) })
 			for some := range slices.Chunk(refs, ThreadsWarmed) {
 				views.WarmThreads(some)
@@ -90,8 +90,8 @@ func TestSweepIsPutAside(t *testing.T) {
 	}
 }
 
-// TestWarmingOfAnEmptyPartition: a place in the memory of another partition is none of an empty
-// one.
+// TestWarmingOfAnEmptyPartition: an empty partition ignores a place in the memory of another
+// partition.
 func TestWarmingOfAnEmptyPartition(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	views := p.BeginViews()
@@ -113,8 +113,8 @@ func sweptAnew(s *Sweep, p *Partition) []string {
 	return swept(fresh)
 }
 
-// TestSweepOfAnotherStore: a list that was put aside has nothing of its partition: another store of
-// it is looked at from the start, and the closed one can be given back.
+// TestSweepOfAnotherStore: a list that was put aside keeps nothing of its partition. Another store
+// of it is examined from the start, and the closed one can be freed.
 func TestSweepOfAnotherStore(t *testing.T) {
 	fixture, other := newSweepFixture(t, 3, 200), newSweepFixture(t, 2, 300)
 	s := &Sweep{UserID: "a", Inbox: true, Panel: true}
@@ -159,7 +159,7 @@ func TestSweepPutAsideFits(t *testing.T) {
 	large := &Sweep{UserID: "a", Inbox: true, Panel: true}
 	for !large.Step(much.p) {
 	}
-	large.Free() // the next one gathers in its memory
+	large.Free() // the next one uses its memory
 	s := &Sweep{UserID: "a", Inbox: true, Panel: true}
 	for n := range 5 {
 		for !s.Step(little.p) {
@@ -214,9 +214,9 @@ func TestVersionOfASweep(t *testing.T) {
 	}
 }
 
-// TestSweepOfWhatLapses: a held event may lapse by log time alone, between two Steps: nothing of
-// the channel or of the user in it is folded then, and the stamps stay. So each Step evaluates
-// channels with such events again, and no others.
+// TestSweepOfWhatLapses: a held event may lapse by log time alone, between two Steps. Then nothing
+// of the channel or of the user in it is folded, and the stamps do not change. So each Step
+// evaluates channels with such events again, and no others.
 func TestSweepOfWhatLapses(t *testing.T) {
 	for name, waits := range map[string]bool{"nothing is held": false, "a mark waits for its head": true} {
 		fixture := newSweepFixture(t, 2, 0)
@@ -229,7 +229,7 @@ func TestSweepOfWhatLapses(t *testing.T) {
 		for !s.Step(fixture.p) {
 		}
 		fixture.now += 2 * pending.LapseAfter
-		for n, want := range []bool{waits, false} { // the first of them sees that it has lapsed
+		for n, want := range []bool{waits, false} { // the first one notices that it has lapsed
 			fixture.message(events.Message{Kind: events.KindMembersJoined, ChannelID: fmt.Appendf(nil, "other%d", n), IDs: [][]byte{[]byte("b")}})
 			s.Step(fixture.p)
 			if (s.Looks > 0) != want {

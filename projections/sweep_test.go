@@ -43,8 +43,8 @@ func swept(s *Sweep) (out []string) {
 }
 
 // TestSweepBesideTheFold: whatever is folded between the holds of a sweep, its list is the state at
-// the last hold. Views that are begun in that hold, and ended after more was folded, cut and
-// applied, are of that position.
+// the last hold. Views that begin in that hold, and end after more was folded, cut and applied,
+// have the state of that position.
 func TestSweepBesideTheFold(t *testing.T) {
 	several, later := 0, 0
 	for seed := range int64(120) {
@@ -108,9 +108,9 @@ func TestSweepBesideTheFold(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAChannel: the ids that are listed of one channel, under several holds, are those of
-// its threads that are listed at the last, and a thread looked at by itself is as it is there, or
-// as one that the user never followed.
+// TestThreadsOfAChannel: under several holds, a sweep lists the ids of the threads of one channel
+// that are listed at the last hold. A thread that is queried alone has the same view as there, or
+// that of a thread that the user never followed.
 func TestThreadsOfAChannel(t *testing.T) {
 	several, listed, unlisted := 0, 0, 0
 	for seed := range int64(60) {
@@ -221,9 +221,9 @@ func count(s *Sweep) (threads, channels int) {
 	return threads, channels
 }
 
-// TestSweepLetsGo: how much is looked at under a hold does not grow with what the user has, be it
-// channels or the threads of one of them; nothing is read from the store again; and what has
-// changed is all that is looked at again.
+// TestSweepLetsGo: the work under one hold does not grow with the user's channels, or with the
+// threads of one of them. Nothing is read from the store twice, and a later Step examines only what
+// has changed.
 func TestSweepLetsGo(t *testing.T) {
 	const many = 4 * views.SweepLooks
 	fixture := newSweepFixture(t, 0, 0)
@@ -233,7 +233,7 @@ func TestSweepLetsGo(t *testing.T) {
 		id := fmt.Sprintf("c%05d", i)
 		message(events.Message{Kind: events.KindMembersJoined, ChannelID: []byte(id), IDs: both})
 		postIn(id, 0, "")
-		if i%10 == 0 { // the newest that counts is not in memory
+		if i%10 == 0 { // the newest counted message is not in memory
 			for n := range 2 * history.BlockLen {
 				postIn(id, n+1, "m00000")
 			}
@@ -257,7 +257,7 @@ func TestSweepLetsGo(t *testing.T) {
 		if s.Holds < 4 {
 			t.Errorf("%d holds", s.Holds)
 		}
-		for range 2 { // at the same position nothing is evaluated again, at another only changes
+		for range 2 { // at the same position nothing is evaluated again, at a later one only changes
 			s.Looks, reads = 0, 0
 			if !s.Step(p) || s.Looks > 2 {
 				t.Errorf("%d looks where nothing or one channel has changed", s.Looks)

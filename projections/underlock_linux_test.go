@@ -16,8 +16,8 @@ import (
 )
 
 // BenchmarkUnderLock measures how long queries hold a partition's lock in large channels: the CPU
-// time of the thread, so that other users of the machine have no influence, and the longest of all.
-// It also reports the work after the lock.
+// time of the thread, which does not depend on other processes, and the longest hold. It also
+// reports the work after the lock.
 func BenchmarkUnderLock(b *testing.B) {
 	b.Run("crowd", func(b *testing.B) {
 		s := newLargeStore(b)
@@ -224,7 +224,7 @@ func (s *largeStore) time(b *testing.B, name string, begin func() (end func())) 
 	})
 }
 
-// threadTime is the CPU time that the thread has used.
+// threadTime returns the CPU time that the thread has used.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {
@@ -311,7 +311,7 @@ func (s *largeStore) explain(b *testing.B, name string, w *ExplainWalk, ok bool)
 	}
 }
 
-// all is begin for what is answered under the lock.
+// all returns a begin for queries that are answered entirely under the lock.
 func all(answer func()) func() func() {
 	return func() func() {
 		answer()

@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// allocated is how many bytes the process allocates while f runs. What runs beside f has a part in
-// it, so that the least of several runs counts.
+// allocated returns how many bytes the process allocates while f runs. It includes what other
+// goroutines allocate meanwhile, so callers take the least of several runs.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -24,9 +24,9 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestReadersUnderTheLock: a page of readers is begun without a read of the store and almost
-// without allocations; its contents are of the position at which it was begun, whatever is folded
-// and cut before it ends.
+// TestReadersUnderTheLock: a page of readers begins without a read of the store and almost without
+// allocations. Its contents are of the position at which it began, whatever is folded and cut
+// before it ends.
 func TestReadersUnderTheLock(t *testing.T) {
 	const members, messages = 2_000, 400
 	fixture := newReceiptsFixture(t, members)
@@ -83,8 +83,9 @@ func TestReadersUnderTheLock(t *testing.T) {
 	}
 }
 
-// TestReceiptsUnderTheLock: a page of recipients is begun without a look at the store and nearly
-// without allocating, however large the channel is, but for the first question about the largest.
+// TestReceiptsUnderTheLock: a page of recipients begins without a read of the store and nearly
+// without allocations, however large the channel is. Only the first query about the largest channel
+// allocates.
 func TestReceiptsUnderTheLock(t *testing.T) {
 	const members, limit = 20_000, 1_000
 	fixture := newReceiptsFixture(t, members)

@@ -14,14 +14,14 @@ import (
 
 // TestUnseenIsTakenBack: an owner publishes deltas and dies before it commits. The next owner folds
 // the rest in another order and at once, so it never reaches the states behind these deltas, and
-// must still retract them. A fold once got each of these cases wrong.
+// must still retract them.
 func TestUnseenIsTakenBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		fanout    uint32
 		committed string
 		rest      string // a line for each record
-		before    []int  // lines that the first owner folds, in its order, from 0 on
-		now       []int  // all of it, in the order of the second
+		before    []int  // the lines that the first owner folds, in its order, from 0 on
+		now       []int  // all lines in the order of the second owner
 	}{
 		"a thread is followed in a channel that is deleted": {
 			50, "a, b join", "delete the channel\na follows m1", []int{1}, []int{0, 1},
@@ -86,7 +86,8 @@ func TestUnseenIsTakenBack(t *testing.T) {
 	}
 }
 
-// parser gives the records of lines, one call after the other, and adds them to the model.
+// parser returns a function that parses lines to records, one call after the other, and adds them
+// to the model.
 func parser(t *testing.T, m *model.Model) func(text string) []script.Record {
 	var parser script.Parser
 	var log script.Log
@@ -133,8 +134,8 @@ func TestFarewellsGoOn(t *testing.T) {
 	}
 }
 
-// TestFarewellsOfTwoOwners: an owner without the user publishes the position of all deliveries; its
-// successor, which still has the user from before the deletion, has stamps that dominate.
+// TestFarewellsOfTwoOwners: an owner without the user publishes the position of all deliveries. Its
+// successor still has the user from before the deletion, and its stamps dominate.
 func TestFarewellsOfTwoOwners(t *testing.T) {
 	s := projections.DefaultSettings()
 	m := model.New(s)

@@ -11,8 +11,8 @@ import (
 )
 
 // TestViewedFormats pins the bytes of views: an entry of its own kind, which an earlier read does
-// not replace, and waiting views among the open reads. From the first view on, also of a message
-// that does not exist, the store's format says that older builds cannot read it.
+// not replace, and waiting views among the open reads. From the first view on, even of a message
+// that does not exist, the store's format tells older builds that they cannot read it.
 func TestViewedFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -42,7 +42,7 @@ func TestViewedFormats(t *testing.T) {
 		t.Errorf("without who viewed on the page they are %+v", v)
 	}
 	f.setting("c", "ann", events.Read{Kind: events.KindUserErased})
-	view("ann", "m1") // in no list, for good
+	view("ann", "m1") // never in any list
 	f.store(t)
 	if _, _, err := p.db.Get([]byte("Rc\x00\x00\x00\x00\x00\x00\x00\x00\x00")); err == nil {
 		t.Error("the views of an erased user are still stored")

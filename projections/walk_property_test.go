@@ -78,7 +78,7 @@ func walks(t *rapid.T, c *random.Case) {
 			pending = nil
 		}
 	}
-	defer func() { // else the store would wait for them
+	defer func() { // otherwise the store would wait for them
 		for _, b := range open {
 			_, _ = b.end()
 		}
@@ -139,8 +139,8 @@ func walks(t *rapid.T, c *random.Case) {
 	}
 }
 
-// TestPropertyWalks: an answer that is begun under the lock and completed without it, while more is
-// folded, cut and applied, is true of the position at which it was begun.
+// TestPropertyWalks: an answer that begins under the lock and is completed without it, while more
+// is folded, cut and applied, has the state of the position at which it began.
 func TestPropertyWalks(t *testing.T) {
 	scriptsOf(t, 20, random.Draw, walks)
 }

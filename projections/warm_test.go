@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestWarmChangesNothing warms, at random moments of random logs, records of which some name
-// nothing that exists: the folded and stored state is the same as without, also for an empty
-// partition.
+// TestWarmChangesNothing warms records at random moments of random logs, including records that
+// name nothing that exists. The folded and stored state is the same as without warming, also for an
+// empty partition.
 func TestWarmChangesNothing(t *testing.T) {
 	seed := rand.Int63()
 	t.Logf("seeds from %d", seed)

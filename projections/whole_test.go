@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
-// opened is a database behind a fuse of its own.
+// opened returns a database behind a fuse of its own.
 func opened(t *testing.T, disk vfs.FS) (*store.Fuse, *pebble.DB) {
 	t.Helper()
 	f := store.NewFuse("store", store.Options{FS: disk}, func(error) {})
@@ -48,7 +48,7 @@ func TestPanicLetsTheStoreGo(t *testing.T) {
 	if err := f.Whole(db, func() error { return nil }); err != nil {
 		t.Errorf("without a panic: %v", err)
 	}
-	if err := db.Close(); err != nil { // it was left open
+	if err := db.Close(); err != nil { // the panic left it open
 		t.Error(err)
 	}
 }
@@ -74,7 +74,7 @@ func TestCloseThatWaitsHoldsNobodyUp(t *testing.T) {
 		t.Errorf("%v came out", bug)
 	}
 	_, db := opened(t, disk)
-	_ = old.Set([]byte("after"), nil, pebble.Sync) // says that it did
+	_ = old.Set([]byte("after"), nil, pebble.Sync) // reports success
 	if err := errors.Join(old.Flush(), old.Compact(t.Context(), []byte("a"), []byte("z"), false), db.Close()); err != nil {
 		t.Error(err)
 	}

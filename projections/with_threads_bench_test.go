@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// BenchmarkWithThreads is a read of a channel with its threads by a user who follows 10,000 of
-// them, of which one has something new.
+// BenchmarkWithThreads measures a read of a channel with its threads by a user who follows 10,000
+// of them, one of which has something new.
 func BenchmarkWithThreads(b *testing.B) {
 	const threads = 10_000
 	p := mustOpen(b, vfs.NewMem(), testIdentity())

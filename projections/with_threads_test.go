@@ -23,7 +23,7 @@ func (f *feed) markInThread(user, thread, id string) {
 }
 
 // TestWithThreadsFormats pins the bytes of reads of a channel with its threads: one record for the
-// channel, one more for each thread with marks, an entry in the blocks of receipts.
+// channel, one more for each thread with marks, and an entry in the blocks of receipts.
 func TestWithThreadsFormats(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()
@@ -115,7 +115,7 @@ func TestWithThreadsIsBounded(t *testing.T) {
 		p.Drain(&d, true)
 		d = Deltas{}
 		f.withThreads("ann", id, false)
-		if n := len(p.rules.OutRows); i > 0 && n > 2 { // the channel, and a thread with something new
+		if n := len(p.rules.OutRows); i > 0 && n > 2 { // the channel, and one thread with something new
 			t.Errorf("read %d has %d rows looked at", i, n)
 		}
 		p.Drain(&d, true)
@@ -129,7 +129,7 @@ func TestWithThreadsIsBounded(t *testing.T) {
 			want = 1
 		}
 		if i == 0 {
-			want = 22 // the first read of them all
+			want = 22 // the first read reaches all of them
 		}
 		if thread != want {
 			t.Errorf("read %d makes %d deltas of threads, want %d", i, thread, want)

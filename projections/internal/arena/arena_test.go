@@ -72,7 +72,8 @@ func TestBlobs(t *testing.T) {
 	})
 }
 
-// TestSlab: indices are used again, zeroed, and addresses stay valid over growth.
+// TestSlab: indices are reused and their objects zeroed, and addresses stay valid when a slab
+// grows.
 func TestSlab(t *testing.T) {
 	var s Slab[[4]int]
 	first := s.Alloc()
@@ -90,8 +91,8 @@ func TestSlab(t *testing.T) {
 	}
 }
 
-// TestTrim: what slabs, blobs, tables and pools give back is made anew when it is needed, and what
-// is in use stays.
+// TestTrim: slabs, blobs, tables and pools allocate released memory again when they need it, and
+// keep memory in use.
 func TestTrim(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Slab[uint64]
@@ -143,11 +144,11 @@ func TestTrim(t *testing.T) {
 	})
 }
 
-// TestColdSet: what was added is in it, and little else.
+// TestColdSet: the set contains everything that was added, and little else.
 func TestColdSet(t *testing.T) {
 	var s ColdSet
 	for i := range uint64(10_000) {
-		s.Add(Mix(i) * (i % 97)) // 0 among them
+		s.Add(Mix(i) * (i % 97)) // including 0
 		s.Add(Mix(i) * (i % 97))
 	}
 	for i := range uint64(10_000) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBlobsBeyondTheirChunks: text that finds no room in the chunks that 32 bits can address is
-// kept elsewhere, and is there as long as it is wanted.
+// TestBlobsBeyondTheirChunks: text that does not fit into the chunks that 32 bits can address is
+// stored elsewhere, and stays for as long as it is in use.
 func TestBlobsBeyondTheirChunks(t *testing.T) {
 	if last := uint32(blobChunks-1)<<16 | 0xffff; last&blobBig != 0 || last+1 != blobBig {
 		t.Fatalf("the last unit of the last chunk is %#x", last)
@@ -15,7 +15,7 @@ func TestBlobsBeyondTheirChunks(t *testing.T) {
 	text := func(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i >> 8)}, 8_000+i) }
 	var refs []uint32
 	for round := range 3 {
-		for i := range 200 { // some 3 MiB
+		for i := range 200 { // about 3 MiB
 			refs = append(refs, s.Put(text(i)))
 		}
 		beyond := 0

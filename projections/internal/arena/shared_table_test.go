@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// Whatever a writer does meanwhile, nobody who was inserted and not removed is missed.
+// Readers find every entry that was inserted and not removed, whatever a writer does meanwhile.
 func TestSharedTableMissesNobody(t *testing.T) {
 	const keys, rounds = 3000, 40_000
-	seed := rand.Uint64() //nolint:gosec // a test's own
+	seed := rand.Uint64() //nolint:gosec // of this test alone
 	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's own
+	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // of this test alone
 	var table SharedTable
 	hashes := make([]uint64, keys)
 	for i := range hashes {

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// draw draws an entry whose fields agree with its flags, as the rules make them.
+// draw draws an entry whose fields agree with its flags, as the rules create them.
 func draw(t *rapid.T) Entry {
 	text := func(label string) []byte {
 		if b := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, label); len(b) > 0 {
@@ -42,7 +42,8 @@ func draw(t *rapid.T) Entry {
 	return e
 }
 
-// TestEntryBytes: an entry comes back as it was, and one that is cut short or too long is refused.
+// TestEntryBytes: decoding an encoded entry gives the same entry. An entry that is cut short or too
+// long is refused.
 func TestEntryBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := draw(t)
@@ -67,7 +68,8 @@ func TestEntryBytes(t *testing.T) {
 	})
 }
 
-// TestCounted: silent messages count nowhere, replies only where they were broadcast.
+// TestCounted: silent messages never count, and replies count in the channel only if they are
+// broadcast.
 func TestCounted(t *testing.T) {
 	for flags, want := range map[uint8]bool{
 		0: true, Silent: false, Reply: false, Reply | Broadcast: true, Silent | Reply | Broadcast: false, Silent | Reply: false,
@@ -79,7 +81,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestReads: posting reads as the setting says, and a contrary message as it does not.
+// TestReads: posting reads as the setting says, unless the message states the contrary.
 func TestReads(t *testing.T) {
 	for _, setting := range []bool{false, true} {
 		plain, contrary := Entry{}, Entry{Flags: Contrary}
@@ -89,7 +91,7 @@ func TestReads(t *testing.T) {
 	}
 }
 
-// TestUsers: a list has each id once, in the order in which it was first given, however long it is.
+// TestUsers: a list has each id once, in the order in which it was first given, for any length.
 func TestUsers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 60).Draw(t, "ids")
@@ -110,8 +112,7 @@ func TestUsers(t *testing.T) {
 	})
 }
 
-// TestUsersCutShort: of a list that is cut short the whole ids are given, and one empty one at
-// most.
+// TestUsersCutShort: a list that is cut short yields its whole ids, and at most one empty id.
 func TestUsersCutShort(t *testing.T) {
 	list := wire.AppendBytes(wire.AppendBytes(nil, []byte("ann")), []byte("bob"))
 	var got []string

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// TestIndexedFromIsIndexedOf: what the index says of a message can be taken off its encoded entry
-// without decoding the rest.
+// TestIndexedFromIsIndexedOf: IndexedFrom reads the index's fields from an encoded entry without
+// decoding the rest.
 func TestIndexedFromIsIndexedOf(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := draw(t)
@@ -29,7 +29,7 @@ func TestIndexedFromIsIndexedOf(t *testing.T) {
 	})
 }
 
-// TestIndexedBytes: the record of an id has its messages one behind the other.
+// TestIndexedBytes: the record of an id has its messages one after the other.
 func TestIndexedBytes(t *testing.T) {
 	all := []Indexed{{Seq: 1, Time: -5, LogTime: -5}, {Seq: 70000, Flags: Reply | Broadcast, Time: 1 << 41, LogTime: 1<<41 + 9}}
 	var b []byte
@@ -49,14 +49,14 @@ func TestIndexedBytes(t *testing.T) {
 	}
 }
 
-// TestBlocks: a block has BlockLen messages, and each of them is found in it by its number.
+// TestBlocks: a block has BlockLen messages, and each can be found in it by its number.
 func TestBlocks(t *testing.T) {
 	for n, want := range map[uint32]uint32{1: 0, BlockLen: 0, BlockLen + 1: 1, 2 * BlockLen: 1, 2*BlockLen + 1: 2, ^uint32(0): (1<<32 - 2) / BlockLen} {
 		if got := BlockOf(n); got != want {
 			t.Errorf("message %d is in block %d, want %d", n, got, want)
 		}
 	}
-	const seeded, first = 100, BlockLen + 1 // the seqs are ahead of the numbers in the log
+	const seeded, first = 100, BlockLen + 1 // seqs exceed the numbers in the log
 	b := binary.AppendUvarint(nil, 300)
 	for n := uint32(first); n < first+BlockLen; n++ {
 		e := Entry{Seq: seeded + n, Time: int64(n), LogTime: int64(n), ID: []byte{byte(n)}, PrevOwn: seeded + n - 1}

@@ -26,7 +26,8 @@ func sample() Header {
 	return h
 }
 
-// TestHeaderBytes: a header comes back as it was, and one that is cut short or too long is refused.
+// TestHeaderBytes: decoding an encoded header gives the same header. A header that is cut short or
+// too long is refused.
 func TestHeaderBytes(t *testing.T) {
 	want := sample()
 	b := want.Append(nil)
@@ -44,8 +45,8 @@ func TestHeaderBytes(t *testing.T) {
 	}
 }
 
-// TestHeaderOfAnotherFormat: of a format that this build does not know the versions are read, and
-// nothing behind them, so that the store can be refused in words.
+// TestHeaderOfAnotherFormat: if the format is unknown to this build, only the versions are read, so
+// that the error can name them.
 func TestHeaderOfAnotherFormat(t *testing.T) {
 	for _, format := range []uint64{0, NewestFormat + 1, 1 << 40} {
 		h := sample()
@@ -58,7 +59,7 @@ func TestHeaderOfAnotherFormat(t *testing.T) {
 	}
 }
 
-// TestCheck: each difference has its kind, and a text that says what differs and the way out.
+// TestCheck: each difference has its kind, and a text with the difference and the way out.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -103,8 +104,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckNamesTheWorstFirst: a store of a newer version may differ in anything, and one of
-// another cluster in its topics: what explains the other differences is named.
+// TestCheckNamesTheWorstFirst: a store of a newer version may differ in anything, and a store of
+// another cluster in its topics. Check names the difference that explains the others.
 func TestCheckNamesTheWorstFirst(t *testing.T) {
 	changes := []struct {
 		kind   Mismatch
@@ -153,7 +154,7 @@ func TestDominates(t *testing.T) {
 	}
 }
 
-// TestDefaults are those of DESIGN §2, §4.3 and §4.6, in the words of errors.
+// TestDefaults: the defaults are those of DESIGN §2, §4.3 and §4.6, as errors format them.
 func TestDefaults(t *testing.T) {
 	if got, want := DefaultSettings().String(), "fanout-limit 50, receipt-limit 50, send-marks-read true, index-retention 2160h"; got != want {
 		t.Errorf("got %s, want %s", got, want)

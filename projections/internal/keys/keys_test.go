@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// id draws an id; ids that are prefixes of others come up all the time.
+// id draws an id. Ids that are prefixes of others are common.
 func id(t *rapid.T, label string) []byte {
 	return rapid.SliceOfN(rapid.SampledFrom([]byte{'a', 'b', 0x20, 0xff}), 1, 4).Draw(t, label)
 }
@@ -53,7 +53,7 @@ func TestAKeyBelongsToOneThing(t *testing.T) {
 	})
 }
 
-// TestKeyBytes: the keys are those of docs/formats.md, which stores on disks have.
+// TestKeyBytes: the keys are those of docs/formats.md, which existing stores have.
 func TestKeyBytes(t *testing.T) {
 	c, id := []byte("c"), []byte("id")
 	for _, k := range []struct {
@@ -110,7 +110,7 @@ func TestBufHasRoom(t *testing.T) {
 	}
 }
 
-// TestCutHi: CutHi takes off what AppendSet appended, and refuses all else.
+// TestCutHi: CutHi removes what AppendSet appended, and refuses everything else.
 func TestCutHi(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		user, hi := id(t, "user"), rapid.Uint16().Draw(t, "hi")
@@ -130,7 +130,7 @@ func TestCutHi(t *testing.T) {
 // TestPrefixEnd: the keys from a prefix up to its end are those that begin with it.
 func TestPrefixEnd(t *testing.T) {
 	all := [][]byte{{}}
-	for from := 0; len(all) < 1+5+25+125; from++ { // of up to three bytes
+	for from := 0; len(all) < 1+5+25+125; from++ { // all keys of up to three bytes
 		for _, b := range []byte{0, 1, 0x7f, 0xfe, 0xff} {
 			all = append(all, append(bytes.Clone(all[from]), b))
 		}
@@ -150,8 +150,8 @@ func TestPrefixEnd(t *testing.T) {
 	}
 }
 
-// TestDigest: the digest of a set of records does not depend on the order in which they were
-// written, nor on records that are gone.
+// TestDigest: the digest of a set of records depends neither on the order in which they were
+// written, nor on records that were removed.
 func TestDigest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 8).Draw(t, "records")
@@ -188,7 +188,7 @@ func seq(n int) (out []int) {
 	return out
 }
 
-// TestDigestCarries: the sum is one number of 128 bits, stored with its high half first.
+// TestDigestCarries: the sum is a single number of 128 bits, stored with its high half first.
 func TestDigestCarries(t *testing.T) {
 	d := Digest{^uint64(0), 0}
 	d.Add([2]uint64{1, 0})
@@ -204,8 +204,8 @@ func TestDigestCarries(t *testing.T) {
 	}
 }
 
-// TestRecordHash: which bytes are the key and which the value makes a difference, and the hash of a
-// record stays what stores of earlier builds have.
+// TestRecordHash: the hash depends on the boundary between key and value, and equals the hash in
+// stores of earlier builds.
 func TestRecordHash(t *testing.T) {
 	if RecordHash([]byte("ab"), []byte("c")) == RecordHash([]byte("a"), []byte("bc")) || RecordHash([]byte("a"), []byte("b")) == RecordHash([]byte("b"), []byte("a")) {
 		t.Error("two records have one hash")

@@ -2,7 +2,7 @@ package keys
 
 import "testing"
 
-// TestKinds: each kind has one name of its own, and is found by the keys of its records.
+// TestKinds: each kind has a name of its own, and the keys of its records lead to it.
 func TestKinds(t *testing.T) {
 	names := map[string]bool{}
 	for i, k := range Kinds {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestKeepMovesNothing: what was kept stays as it is, however much is kept after it, until Reset,
-// after which the memory is used again.
+// TestKeepMovesNothing: kept data stays unchanged, however much is kept after it, until Reset.
+// After Reset the memory is reused.
 func TestKeepMovesNothing(t *testing.T) {
 	var d Deltas
 	kept := func(round int) (list [][]byte) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestOverlay: the newest record of a key counts, a deletion is told from an unknown key.
+// TestOverlay: the newest record of a key wins, and a deleted key differs from an unknown one.
 func TestOverlay(t *testing.T) {
 	o := &Overlay{}
 	for i := range 2000 {

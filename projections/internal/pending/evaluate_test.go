@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestEvaluateOpenEvents: a read up to a time stands at the head for now, one that waits for its
-// message moves nothing yet, and nothing of it is kept.
+// TestEvaluateOpenEvents: a read up to a time is at the head for now. A read that waits for its
+// message moves nothing yet. Evaluating stores neither.
 func TestEvaluateOpenEvents(t *testing.T) {
 	w := newWorld()
 	for i := range 3 {

@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestHeadAt: a head is final once the timeline has passed it, or has lapsed; until then it is the
-// channel's.
+// TestHeadAt: a head is final once the timeline has passed it, or once it has lapsed. Until then
+// the channel's head applies.
 func TestHeadAt(t *testing.T) {
 	const late = 100 + LapseAfter
 	byTime := state.FloorSpec{By: state.ByTime, Val: 50, Horizon: late}
@@ -40,8 +40,8 @@ func TestHeadAt(t *testing.T) {
 	}
 }
 
-// TestFloorsClose: as long as one floor is open, the base has none; when the last one closes, it
-// gets the highest of those that closed with it.
+// TestFloorsClose: as long as one floor is open, the base has none. When the last one closes, the
+// base gets the highest of those that closed with it.
 func TestFloorsClose(t *testing.T) {
 	w := newWorld()
 	w.post(false, 10)
@@ -63,9 +63,8 @@ func TestFloorsClose(t *testing.T) {
 	}
 }
 
-// TestAddFloor: a final head raises the floor, unless another one is still open; an open head is
-// kept in its order, and only if no other one reaches as far; of an erased user no floor says
-// anything.
+// TestAddFloor: a final head raises the floor, unless another one is still open. An open head is
+// kept in its order, and only if no other one reaches as far. An erased user has no floor.
 func TestAddFloor(t *testing.T) {
 	w := newWorld()
 	mark := func(by uint8, val, horizon int64) *state.PendingEvent {

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestOwnPosts are found along the log, newest first, and given in ascending order.
+// TestOwnPosts: own posts are found along the log, newest first, and returned in ascending order.
 func TestOwnPosts(t *testing.T) {
 	w := newWorld()
 	for i, own := range []bool{true, false, true, true, false, true} {
@@ -34,8 +34,8 @@ func TestOwnPosts(t *testing.T) {
 	}
 }
 
-// TestOwnIn is the newest own post in a range, with its time and record; none where sending does
-// not read.
+// TestOwnIn: the result is the newest own post in a range, with its time and record, and none if
+// sending does not read.
 func TestOwnIn(t *testing.T) {
 	for _, reads := range []bool{true, false} {
 		w := newWorld(func(s *identity.Settings) { s.SendMarksRead = reads })
@@ -54,8 +54,8 @@ func TestOwnIn(t *testing.T) {
 	}
 }
 
-// TestOwnPostsAreKeptForMarks: they are read off the log once where several events are held, from
-// the lowest head of their marks on.
+// TestOwnPostsAreKeptForMarks: if several events are held, the log is read once for own posts, from
+// the lowest head of the marks on.
 func TestOwnPostsAreKeptForMarks(t *testing.T) {
 	w := newWorld()
 	for i := range 6 {

@@ -7,7 +7,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// TestLapse: what waits applies to messages up to 7 days of log time after it, and is void then.
+// TestLapse: a waiting event applies to messages up to 7 days of log time after it, and lapses
+// then.
 func TestLapse(t *testing.T) {
 	for target, name := range map[string]func(h *state.PendingEvent){
 		"id":  func(h *state.PendingEvent) { h.By, h.ID = state.ByID, []byte("m2") },
@@ -29,7 +30,8 @@ func TestLapse(t *testing.T) {
 	}
 }
 
-// TestATimeTargetCloses at the first message behind it, at the last one that it reaches.
+// TestATimeTargetCloses: a time target closes at the first message after its time. It then reads up
+// to the last message that it reaches.
 func TestATimeTargetCloses(t *testing.T) {
 	w := newWorld()
 	h := event(state.KindRead, 1, 100)
@@ -46,8 +48,8 @@ func TestATimeTargetCloses(t *testing.T) {
 	}
 }
 
-// TestExpiredID: an event whose id names a message that has left the index by the event's own time
-// is known as such, and waits for no other message with the id for longer than that.
+// TestExpiredID: an event's id names a message that has left the index by the event's own time. The
+// event counts as expired, and waits for another message with the id only up to its own time.
 func TestExpiredID(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)
@@ -57,7 +59,7 @@ func TestExpiredID(t *testing.T) {
 	if !w.Resolve(w.channel(), w.row(), &h) || h.Closed || !h.ExpiredID() {
 		t.Errorf("%+v", h)
 	}
-	w.post(false, 2001) // beyond the event's own time, though far from its horizon
+	w.post(false, 2001) // past the event's own time, but far from its horizon
 	if w.Resolve(w.channel(), w.row(), &h) {
 		t.Errorf("it still waits: %+v", h)
 	}
@@ -68,8 +70,8 @@ func TestExpiredID(t *testing.T) {
 	}
 }
 
-// TestResolveHeldWatchesTheClock: what turns out to be expired is looked at again as soon as the
-// log time is past the event's own.
+// TestResolveHeldWatchesTheClock: an expired event is resolved again as soon as the log time is
+// past the event's own.
 func TestResolveHeldWatchesTheClock(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)
@@ -83,7 +85,7 @@ func TestResolveHeldWatchesTheClock(t *testing.T) {
 	}
 }
 
-// TestNamedBySeq: a seq names a message only where its id can no longer be known.
+// TestNamedBySeq: a seq names a message only if the message's id can no longer be known.
 func TestNamedBySeq(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)
@@ -99,8 +101,8 @@ func TestNamedBySeq(t *testing.T) {
 	}
 }
 
-// TestAProvisionalMark has the message of its seq until the id that it names turns up, and for good
-// once that cannot be.
+// TestAProvisionalMark: a mark names a message by id and by seq. It uses the message of the seq
+// until the id appears, and for good once the id can no longer appear.
 func TestAProvisionalMark(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)

@@ -19,7 +19,7 @@ type drawn struct {
 
 const hour = 3600 * 1000
 
-// drawPost draws a post; the times of posts never run backwards here.
+// drawPosts draws posts, whose times never run backwards here.
 func drawPosts(t *rapid.T) (out []drawn) {
 	at := int64(1)
 	for range rapid.IntRange(0, 12).Draw(t, "posts") {
@@ -62,8 +62,8 @@ func drawPending(t *rapid.T) (out []drawn) {
 	return out
 }
 
-// describe folds posts and events in an order and returns what the pair is then: its row and what
-// waits, without memories.
+// describe folds posts and events in an order. It returns the pair's row and waiting events,
+// without cached fields.
 func describe(list []drawn) (string, *world) {
 	w := newWorld()
 	for _, d := range list {
@@ -84,8 +84,8 @@ func describe(list []drawn) (string, *world) {
 	return out, w
 }
 
-// TestNormalForm: what is held is a function of the timeline and of the user's events, and not of
-// when what arrived. Settling it again changes nothing, and neither does an evaluation.
+// TestNormalForm: the held events are a function of the timeline and of the user's events, not of
+// their order of arrival. Settling them again changes nothing, and neither does an evaluation.
 func TestNormalForm(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		posts, waiting := drawPosts(t), drawPending(t)
@@ -117,7 +117,7 @@ func TestNormalForm(t *testing.T) {
 	})
 }
 
-// TestAReadWaitsForItsMessage: the pointer moves as soon as there is the message that a read names.
+// TestAReadWaitsForItsMessage: the pointer moves as soon as the message that a read names exists.
 func TestAReadWaitsForItsMessage(t *testing.T) {
 	w := newWorld()
 	w.post(false, 1)
@@ -136,7 +136,7 @@ func TestAReadWaitsForItsMessage(t *testing.T) {
 	w.pointer(t, 3)
 }
 
-// TestOfReadsToOneMessageTheFirstCounts, though it may be applied last.
+// TestOfReadsToOneMessageTheFirstCounts: the first read counts even if it is applied last.
 func TestOfReadsToOneMessageTheFirstCounts(t *testing.T) {
 	b := base{}
 	if !b.read(5, 20, 2) || !b.read(5, 10, 1) || b.at != 10 || b.ev != EvRead(1) {
@@ -151,7 +151,8 @@ func TestOfReadsToOneMessageTheFirstCounts(t *testing.T) {
 	}
 }
 
-// TestAMarkTakesThePointerBack to before its message, with the single reads from there on.
+// TestAMarkTakesThePointerBack: a mark moves the pointer to before its message, and removes the
+// single reads from there on.
 func TestAMarkTakesThePointerBack(t *testing.T) {
 	w := newWorld()
 	for i := range 6 {
@@ -179,8 +180,8 @@ func TestAMarkTakesThePointerBack(t *testing.T) {
 	}
 }
 
-// TestMergeSegments: between held marks the furthest closed read stays, with the single reads above
-// it, each once, and whatever is open.
+// TestMergeSegments: between held marks remain the furthest closed read, each single read above it
+// once, and all open events.
 func TestMergeSegments(t *testing.T) {
 	closed := func(kind uint8, offset int64, seq uint32) state.PendingEvent {
 		return state.PendingEvent{Kind: kind, Offset: offset, Seq: seq, Closed: true}
@@ -189,9 +190,9 @@ func TestMergeSegments(t *testing.T) {
 		closed(state.KindRead, 1, 9), // before the first mark: not merged
 		{Kind: state.KindMark, Offset: 2},
 		closed(state.KindRead, 3, 5),
-		closed(state.KindSingle, 4, 4), // below the furthest
+		closed(state.KindSingle, 4, 4), // below the furthest read
 		closed(state.KindSingle, 5, 8),
-		closed(state.KindSingle, 6, 8), // once more
+		closed(state.KindSingle, 6, 8), // the same once more
 		{Kind: state.KindRead, Offset: 7, By: state.ByTime},
 		closed(state.KindRead, 8, 6),
 		{Kind: state.KindMark, Offset: 9},

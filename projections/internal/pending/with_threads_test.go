@@ -16,8 +16,8 @@ func TestOpenReadsReachTheHead(t *testing.T) {
 	}
 	open := []state.PendingEvent{
 		{By: state.ByTime, Use: state.ForThreads, Offset: 1},
-		{By: state.ByTime, Use: state.ForOthers | state.ForFar, Offset: 2}, // of the channel alone
-		{By: state.ByID, Use: state.ForThreads, Offset: 3},                 // its message is not there
+		{By: state.ByTime, Use: state.ForOthers | state.ForFar, Offset: 2}, // the channel alone
+		{By: state.ByID, Use: state.ForThreads, Offset: 3},                 // its message does not exist
 		{By: state.ByTime, Use: state.ForThreads, Offset: 7},
 	}
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestOpenReadsReachTheHead(t *testing.T) {
 	}
 }
 
-// TestAMarkForgetsReadsWithThreads that came before it.
+// TestAMarkForgetsReadsWithThreads: a mark in a thread cancels the reads with threads before it.
 func TestAMarkForgetsReadsWithThreads(t *testing.T) {
 	b := base{threads: state.WithThreads{To: 9, Offset: 3, Public: 9}}
 	b.forgetThreads(&state.PendingEvent{Offset: 5})
@@ -51,8 +51,8 @@ func TestAMarkForgetsReadsWithThreads(t *testing.T) {
 	}
 }
 
-// TestAThreadLooksAtItsChannel: what is open in the channel with its threads is open in a thread,
-// and what was decided there reads it, until the thread has marks of its own.
+// TestAThreadLooksAtItsChannel: an open read of the channel with its threads is open in a thread
+// too. A closed one reads the thread, until the thread has marks of its own.
 func TestAThreadLooksAtItsChannel(t *testing.T) {
 	w := newWorld()
 	for i := range 3 {

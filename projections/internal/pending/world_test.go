@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// world is one channel with one user, whose events wait, and no store. It takes at most a block of
+// world is one channel with one user, whose events wait, and no store. It has at most a block of
 // messages, so that all of them are in memory.
 type world struct {
 	Fold
@@ -39,7 +39,7 @@ func (w *world) channel() *state.Channel { return w.Channels.At(w.ci) }
 
 func (w *world) row() *state.Row { return w.Rows.At(w.ref) }
 
-// extra returns what the user holds.
+// extra returns the user's held events.
 func (w *world) extra() *state.PairExtra { return w.EnsurePairExtra(w.row()) }
 
 // post posts m1, m2 and so on, by the user or another one, and sets log time. It settles nothing.
@@ -66,7 +66,7 @@ func (w *world) post(own bool, at int64) uint32 {
 	return seq
 }
 
-// hold adds an event to what waits, unless it is void on arrival, and brings it into normal form.
+// hold adds an event to the waiting ones, unless it is void on arrival, and settles them.
 func (w *world) hold(h state.PendingEvent) bool {
 	if !w.Resolve(w.channel(), w.row(), &h) {
 		return false
@@ -77,7 +77,7 @@ func (w *world) hold(h state.PendingEvent) bool {
 	return true
 }
 
-// read returns a read, a single read or a mark at a time, of which nothing is named yet.
+// event returns a read, a single read or a mark at a time. It names no message yet.
 func event(kind uint8, offset, at int64) state.PendingEvent {
 	return state.PendingEvent{Kind: kind, Offset: offset, At: at, Now: at, Horizon: at + LapseAfter}
 }

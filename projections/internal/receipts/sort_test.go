@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestSortAdvances: packed keys give the order of rank, also where they do not fit and the entries
+// TestSortAdvances: packed keys give the order of rank, even where they do not fit and the entries
 // themselves are compared.
 func TestSortAdvances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -25,9 +25,9 @@ func TestSortAdvances(t *testing.T) {
 				Kind:   uint8(rapid.IntRange(Read, DeliveredTo).Draw(t, "kind")),
 			}
 		})
-		for range 2 { // the memory of the first list is used again
+		for range 2 { // reuses the memory of the first list
 			list := rapid.SliceOfN(one, 0, 60).Draw(t, "list")
-			list = append(list, list...) // what is equal is kept
+			list = append(list, list...) // equal entries are kept
 			want := slices.Clone(list)
 			slices.SortStableFunc(want, rank)
 			if got := p.Sort(slices.Clone(list)); !slices.Equal(got, want) {

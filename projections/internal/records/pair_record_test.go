@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// drawEvent draws an event that waits, in every way in which one can.
+// drawEvent draws a waiting event of any form.
 func drawEvent(t *rapid.T) state.PendingEvent {
 	text := func(label string) []byte {
 		return append([]byte(nil), rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, label)...)
@@ -27,8 +27,8 @@ func drawEvent(t *rapid.T) state.PendingEvent {
 	}
 }
 
-// TestUnsettledBytes: what waits comes back in its order, but for what was sought of it, which is a
-// memory; a record that is cut short is refused.
+// TestUnsettledBytes: decoding gives the waiting events in their order, except for fields that only
+// cache what was looked up. A record that is cut short is refused.
 func TestUnsettledBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var want state.PairExtra
@@ -73,7 +73,8 @@ func TestEventsDoNotBorrow(t *testing.T) {
 	}
 }
 
-// TestSpansAndSizes come back as they were, and end where their record is cut short.
+// TestSpansAndSizes: decoding gives the same spans and sizes. It ends where the record is cut
+// short.
 func TestSpansAndSizes(t *testing.T) {
 	spans := []state.Membership{{From: 0, To: 5}, {From: 300, To: 1<<32 - 1}}
 	b := AppendSpans(nil, spans)

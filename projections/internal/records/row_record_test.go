@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// newState returns an empty state, for rows that have something besides.
+// newState returns an empty state, for rows with parts outside of the row.
 func newState() *state.State {
 	p := &state.State{}
 	p.Begin(identity.DefaultSettings(), nil)
@@ -30,7 +30,7 @@ func number[T int64 | uint32](t *rapid.T, label string, from, to T) T {
 
 const maxSeq = 1<<32 - 1
 
-// drawRow draws what a record has of a row.
+// drawRow draws the fields of a row that a record has.
 func drawRow(t *rapid.T) state.Row {
 	r := state.Row{
 		Baseline: number[uint32](t, "baseline", 0, maxSeq), Pointer: number[uint32](t, "pointer", 0, maxSeq),
@@ -52,7 +52,7 @@ func drawRow(t *rapid.T) state.Row {
 	return r
 }
 
-// drawSettings draws what a user says of a channel but for the line and the labels.
+// drawSettings draws a user's settings of a channel, except the line and the labels.
 func drawSettings(t *rapid.T) state.UserSettings {
 	level := rapid.SampledFrom([]events.Level{events.LevelAll, events.LevelMentions, events.LevelNone})
 	since := func(label string) state.Since {
@@ -75,8 +75,7 @@ func drawSettings(t *rapid.T) state.UserSettings {
 	return s
 }
 
-// TestRowBytes: a row comes back as it was, with what it has besides, and its muting says what its
-// level is.
+// TestRowBytes: decoding gives the same row with its other parts. Its Muted agrees with its level.
 func TestRowBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := drawRow(t)
@@ -125,7 +124,7 @@ func TestRowBytes(t *testing.T) {
 	})
 }
 
-// TestRowCutShort: of a record that is cut short, no prefix is taken for a whole one.
+// TestRowCutShort: no prefix of a record is taken for a whole one.
 func TestRowCutShort(t *testing.T) {
 	row := state.Row{
 		Baseline: 300, Pointer: 400, At: 1 << 41, Event: 1001, LastOwn: 390, OwnFloor: 380, OwnAt: 1 << 41, Marks: 3, LastR: 501, LastD: 70,
@@ -145,7 +144,7 @@ func TestRowCutShort(t *testing.T) {
 	}
 }
 
-// TestAnEmptyRowIsShort: most of a row says nothing most of the time, and takes no room then.
+// TestAnEmptyRowIsShort: most fields of a row are zero most of the time, and take no space then.
 func TestAnEmptyRowIsShort(t *testing.T) {
 	if b := AppendRow(nil, &state.Row{}, nil); len(b) != 2 {
 		t.Errorf("a row that says nothing takes %d bytes: %x", len(b), b)
@@ -157,7 +156,7 @@ func TestAnEmptyRowIsShort(t *testing.T) {
 }
 
 // TestMutedRowBehindItsMarkers: the record of a line and labels may be loaded before the row, which
-// says whether the channel is muted.
+// has whether the channel is muted.
 func TestMutedRowBehindItsMarkers(t *testing.T) {
 	muted := state.Row{Flags: state.RowMuted}
 	p := newState()
@@ -170,7 +169,7 @@ func TestMutedRowBehindItsMarkers(t *testing.T) {
 	}
 }
 
-// TestFollowBytes: a follow comes back as it was; its times are there if it is one by word.
+// TestFollowBytes: decoding gives the same follow. It has times only if the follow is explicit.
 func TestFollowBytes(t *testing.T) {
 	for _, want := range []state.Follow{
 		{}, {Auto: 7}, {Flags: state.FollowStopped}, {Flags: state.FollowExplicit, Auto: 1 << 31, ExplicitTime: -3, ExplicitHorizon: 1 << 41, ExplicitAt: 9},

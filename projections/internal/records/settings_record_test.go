@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// TestMarkers: a line and labels come back as they were; there is no record of none.
+// TestMarkers: decoding gives the same line and labels. Without them there is no record.
 func TestMarkers(t *testing.T) {
 	for _, want := range []state.UserSettings{
 		{Line: state.Line{ID: "m1"}}, {Line: state.Line{Seq: 1 << 31}}, {Labels: []string{"home", "work"}},
@@ -35,7 +35,7 @@ func TestMarkers(t *testing.T) {
 	}
 }
 
-// TestLabels: labels keep their order, and a count that promises more than there is ends.
+// TestLabels: labels keep their order. Decoding ends if the count exceeds the labels.
 func TestLabels(t *testing.T) {
 	want := []string{"b", "a", ""}
 	r := wire.Reader{B: AppendLabels(nil, want)}
@@ -48,7 +48,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestHiddenTo: there is a record only where something is hidden.
+// TestHiddenTo: there is a record only if something is hidden.
 func TestHiddenTo(t *testing.T) {
 	if b := AppendHiddenTo(nil, &state.Hidden{}); len(b) != 0 {
 		t.Errorf("a record of nothing: %x", b)

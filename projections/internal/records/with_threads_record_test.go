@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// TestWithThreads: reads with threads come back as they were; there is no record of none.
+// TestWithThreads: decoding gives the same reads with threads. Without them there is no record.
 func TestWithThreads(t *testing.T) {
 	for _, want := range []state.WithThreads{
 		{To: 300, Offset: 1 << 40, Public: 200, From: 1 << 39}, {From: 7}, {Public: 1}, {To: 1<<32 - 1, Offset: 1},

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// alone is a fold without a store, with its queries. Nothing is ever cut, so that all records stay
-// where the rules write them: in the overlay.
+// alone is a fold without a store, with its queries. Nothing is ever cut, so all records stay in
+// the overlay, where the rules write them.
 type alone struct {
 	views.Queries
 	fold   rules.Fold

@@ -18,8 +18,8 @@ import (
 
 // TestStories runs the stories of the fold on the rules alone. At each question, and at the end,
 // the fold in the order of the file, the fold in a random interleaving of the topics, and the model
-// must agree in all that users and operators can ask. A story may restart or crash; the rules alone
-// have no store to come back from, and go on.
+// must agree in all queries. A story may restart or crash. The rules alone have no store to come
+// back from, so they continue.
 func TestStories(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/*.txt")
 	if err != nil || len(files) < 10 {
@@ -31,7 +31,7 @@ func TestStories(t *testing.T) {
 			datadriven.RunTest(t, file, func(t *testing.T, d *datadriven.TestData) string {
 				stories++
 				tell(t, script.Settings(t, d), d.Input)
-				return d.Expected // what is printed is TestGolden's in package projections
+				return d.Expected // TestGolden of package projections tests the output
 			})
 		})
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestHeapBytesOfSaid: what is counted of users who say something of a channel is what the heap
-// has of it, within a tenth.
+// TestHeapBytesOfSaid: the counted size of users' settings of a channel equals their size in the
+// heap, within a tenth.
 func TestHeapBytesOfSaid(t *testing.T) {
 	const pairs = 5000
 	kept := make([]*PairExtra, pairs)

@@ -34,8 +34,8 @@ func memory(t *testing.T) *pebble.DB {
 	return db
 }
 
-// TestChain: the newest link has the number of the last cut and its digest, however many there
-// were.
+// TestChain: the newest link has the number of the last cut and its digest, after any number of
+// cuts.
 func TestChain(t *testing.T) {
 	db, number := memory(t), uint64(0)
 	for range 5 {
@@ -47,8 +47,8 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// TestLostCuts: a store of which a run of cuts is lost is refused, wherever the run was and
-// whatever followed it.
+// TestLostCuts: a store that has lost a run of cuts is refused, wherever the run was and whatever
+// followed it.
 func TestLostCuts(t *testing.T) {
 	for name, c := range map[string]struct {
 		lose func(db *pebble.DB)

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestWhatAnErrorSays: whether a store is wrong, whether somebody else has it open, and whether it
-// is the disk.
+// TestWhatAnErrorSays: an error shows whether a store is corrupt, whether another process has it
+// open, and whether the disk failed.
 func TestWhatAnErrorSays(t *testing.T) {
 	damaged := &CorruptError{"dir", errors.New("checksum")}
 	path := &fs.PathError{Op: "open", Path: "x", Err: syscall.EIO}
@@ -56,7 +56,7 @@ func TestWhatAnErrorSays(t *testing.T) {
 	}
 }
 
-// TestALockedStore is known by its error.
+// TestALockedStore: the error shows that the store is locked.
 func TestALockedStore(t *testing.T) {
 	mem := vfs.NewMem()
 	db, err := pebble.Open("dir", &pebble.Options{FS: mem})

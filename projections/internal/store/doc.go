@@ -1,5 +1,5 @@
-// Package store is the Pebble database of one partition. It handles bytes and keys, and has no notion
-// of channels.
+// Package store is the Pebble database of one partition. It handles bytes and keys, and has no
+// notion of channels.
 //
 //	options.go   opening Pebble, and checking a directory before that
 //	fuse.go      between a store and its disk: no write follows a failed one

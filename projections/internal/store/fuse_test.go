@@ -19,7 +19,7 @@ var errDisk = errors.New("the disk is broken")
 type failingFS struct {
 	vfs.FS
 	err    atomic.Pointer[error]
-	writes atomic.Int64 // that were tried
+	writes atomic.Int64 // attempted writes
 }
 
 func (f *failingFS) fail(err error) { f.err.Store(&err) }
@@ -59,7 +59,7 @@ type failingFile struct {
 	fs *failingFS
 }
 
-// Write writes half of b before it fails, as a disk does that is full.
+// Write writes half of b before it fails, as a full disk does.
 func (f *failingFile) Write(b []byte) (int, error) {
 	if err := f.fs.write(); err != nil {
 		n, _ := f.File.Write(b[:len(b)/2])
@@ -75,7 +75,7 @@ func (f *failingFile) Sync() error {
 	return f.File.Sync()
 }
 
-// newFuse returns a fuse before a disk in memory, and what it reported.
+// newFuse returns a fuse in front of a disk in memory, and the errors that it reports.
 func newFuse(t *testing.T, full func(error) bool) (*Fuse, *failingFS, *[]error) {
 	t.Helper()
 	disk := &failingFS{FS: vfs.NewMem()}
@@ -83,7 +83,7 @@ func newFuse(t *testing.T, full func(error) bool) (*Fuse, *failingFS, *[]error) 
 	return NewFuse("dir", Options{FS: disk, Full: full}, func(err error) { reported = append(reported, err) }), disk, &reported
 }
 
-// content returns what a file has, and whether there is one.
+// content returns the content of a file, and whether the file exists.
 func content(t *testing.T, fs vfs.FS, name string) (string, bool) {
 	t.Helper()
 	f, err := fs.Open(name)
@@ -110,8 +110,8 @@ func create(t *testing.T, fs vfs.FS, name, text string) vfs.File {
 	return f
 }
 
-// TestTheFirstFailedWriteIsTheLast: Pebble hears of no failure, the error is reported once, and no
-// later write reaches the disk, not even once the disk is well again.
+// TestTheFirstFailedWriteIsTheLast: Pebble gets no error, the fuse reports the error once, and no
+// later write reaches the disk, even if the disk works again.
 func TestTheFirstFailedWriteIsTheLast(t *testing.T) {
 	fuse, disk, reported := newFuse(t, nil)
 	f := create(t, fuse, "log", "one,")
@@ -146,7 +146,8 @@ func TestTheFirstFailedWriteIsTheLast(t *testing.T) {
 	}
 }
 
-// TestAFailedSyncIsNotRepeated: after it nobody knows what is on the disk, full or not.
+// TestAFailedSyncIsNotRepeated: after a failed sync the content of the disk is unknown, whether the
+// disk is full or not.
 func TestAFailedSyncIsNotRepeated(t *testing.T) {
 	fuse, disk, reported := newFuse(t, func(error) bool { t.Error("somebody waits for room"); return false })
 	f := create(t, fuse, "log", "one")
@@ -157,8 +158,8 @@ func TestAFailedSyncIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestAFullDiskIsWaitedFor: the write goes on where it stopped as soon as there is room, and the
-// fuse says why it waits meanwhile.
+// TestAFullDiskIsWaitedFor: the write continues where it stopped as soon as there is space.
+// Meanwhile the fuse reports why it waits.
 func TestAFullDiskIsWaitedFor(t *testing.T) {
 	var fuse *Fuse
 	var disk *failingFS
@@ -185,7 +186,8 @@ func TestAFullDiskIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestWaitingForRoomEnds: who waits for room may give up, and a blown fuse ends the wait.
+// TestWaitingForRoomEnds: a caller that waits for space may give up, and a blown fuse ends the
+// wait.
 func TestWaitingForRoomEnds(t *testing.T) {
 	fuse, disk, reported := newFuse(t, func(error) bool { return false })
 	f := create(t, fuse, "log", "")
@@ -239,7 +241,7 @@ func TestHeldFilesStay(t *testing.T) {
 	}
 }
 
-// TestRemovingNothing: that a file is not there is an answer.
+// TestRemovingNothing: Remove reports that a file does not exist.
 func TestRemovingNothing(t *testing.T) {
 	fuse, _, reported := newFuse(t, nil)
 	if err := fuse.Remove("nothing"); err == nil || len(*reported) != 0 {
@@ -247,8 +249,8 @@ func TestRemovingNothing(t *testing.T) {
 	}
 }
 
-// TestPebbleSurvivesABrokenDisk: a database whose disk breaks is closed in order, and opens again
-// with what was synced before.
+// TestPebbleSurvivesABrokenDisk: a database with a broken disk closes in an orderly way, and opens
+// again with the data that was synced before.
 func TestPebbleSurvivesABrokenDisk(t *testing.T) {
 	disk := &failingFS{FS: vfs.NewMem()}
 	open := func() (*Fuse, *pebble.DB) {
@@ -287,8 +289,8 @@ func TestPebbleSurvivesABrokenDisk(t *testing.T) {
 	}
 }
 
-// A panic in Pebble's listener, which runs in goroutines of Pebble, blows the fuse: also one in
-// reporting what was heard.
+// A panic in Pebble's listener, which runs in goroutines of Pebble, blows the fuse. So does a panic
+// of the function that reports events.
 func TestPanicInTheListener(t *testing.T) {
 	for what, hear := range map[string]func(*pebble.EventListener){
 		"an error": func(l *pebble.EventListener) { l.BackgroundError(errDisk) },

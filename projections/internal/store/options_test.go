@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestSurvey: a directory has tables, or state without tables, or it was left behind by a crash
-// while the store was made, which removes its markers.
+// TestSurvey: a directory has tables, or state without tables, or a crash left it while the store
+// was created. Survey removes the markers of such a crash.
 func TestSurvey(t *testing.T) {
 	for name, c := range map[string]struct {
 		files  []string
@@ -44,7 +44,7 @@ func TestSurvey(t *testing.T) {
 	}
 }
 
-// TestOpenReadOnly changes nothing, and makes nothing where there is nothing.
+// TestOpenReadOnly: OpenReadOnly changes nothing, and creates nothing if there is no store.
 func TestOpenReadOnly(t *testing.T) {
 	fs := vfs.NewMem()
 	if _, _, err := OpenReadOnly("dir", &pebble.Options{FS: fs}); err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestStopped: a store that nobody uses is held, so that nobody begins to, and can be copied
-// meanwhile; the copy opens.
+// TestStopped: Stopped locks an unused store, so that no process opens it, and the store can be
+// copied meanwhile. The copy opens.
 func TestStopped(t *testing.T) {
 	mem := vfs.NewMem()
 	if _, err := OpenStopped("dir", mem); err == nil || !strings.Contains(err.Error(), "store dir") {

@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// CheckTable reads the table in the file at path and compares the checksum of each of its blocks. It
-// needs no open database. IsCorrupt tells a block that differs from a disk that fails.
+// CheckTable reads the table in the file at path and compares the checksum of each of its blocks.
+// It needs no open database. IsCorrupt tells a block that differs from a disk that fails.
 func CheckTable(path string, fs vfs.FS) error {
 	return guard.Err("checking a table", func() error { return checkTable(path, fs) })
 }

@@ -20,7 +20,7 @@ func recycled(t *testing.T, mem *vfs.MemFS) (logFile string) {
 		t.Fatal(err)
 	}
 	big := make([]byte, 100<<10)
-	for i := range 12 { // logs are recycled once several were made
+	for i := range 12 { // Pebble recycles logs only after several were created
 		if err := errors.Join(db.Set(fmt.Appendf(nil, "a%02d", i), big, pebble.Sync), db.Flush()); err != nil {
 			t.Fatal(err)
 		}
@@ -54,8 +54,8 @@ func sizeOf(t *testing.T, mem vfs.FS, at string) int64 {
 	return info.Size()
 }
 
-// TestTrimLog: a copy has of its newest log what is written there, and not the log that was in that
-// file before; it opens with all records.
+// TestTrimLog: a copy has the written part of the newest log, and not the older log that was in
+// that file before. It opens with all records.
 func TestTrimLog(t *testing.T) {
 	mem := vfs.NewMem()
 	at := recycled(t, mem)
@@ -89,8 +89,7 @@ func TestTrimLog(t *testing.T) {
 	}
 }
 
-// TestTrimLogLeavesDamage: a log whose record is damaged stays as it is, and is refused by whoever
-// opens it.
+// TestTrimLogLeavesDamage: a log with a damaged record stays unchanged, and an opening refuses it.
 func TestTrimLogLeavesDamage(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	db, err := pebble.Open("dir", &pebble.Options{FS: mem, FormatMajorVersion: pebble.FormatNewest})

@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// closed counts how often it is closed.
+// closed counts the calls of Close.
 type closed struct{ n chan struct{} }
 
 func (c closed) Close() error {
@@ -48,7 +48,8 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// stuck does not close until it is let go, as a database in which a panic left a lock.
+// stuck does not close until the test releases it, like a database in which a panic left a lock
+// held.
 type stuck struct{ letGo chan struct{} }
 
 func (s stuck) Close() error {
@@ -56,7 +57,8 @@ func (s stuck) Close() error {
 	return nil
 }
 
-// TestAbandonDoesNotWaitForEver: others can open the directory of a database that does not close.
+// TestAbandonDoesNotWaitForEver: other code can open the directory of a database that does not
+// close.
 func TestAbandonDoesNotWaitForEver(t *testing.T) {
 	fuse, disk, _ := newFuse(t, nil)
 	if _, err := fuse.Lock("LOCK"); err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// alone is a fold whose records stay in memory, with its queries. Its store has nothing, and counts
-// who reads it.
+// alone is a fold whose records stay in memory, with its queries. Its store is empty, and counts
+// its readers.
 type alone struct {
 	views.Queries
 	fold   rules.Fold
@@ -46,7 +46,7 @@ func tell(t *testing.T, story string) *alone {
 	return a
 }
 
-// more folds what comes after.
+// more folds later events.
 func (a *alone) more(t *testing.T, story string) {
 	t.Helper()
 	for line := range strings.Lines(story) {
@@ -61,7 +61,7 @@ func (a *alone) more(t *testing.T, story string) {
 	}
 }
 
-// randomScript is the n-th random script, in a random interleaving of its topics.
+// randomScript returns the n-th random script, in a random interleaving of its topics.
 func randomScript(n int) (s projections.Settings, records []script.Record) {
 	draws := []*rapid.Generator[*random.Case]{rapid.Custom(random.Draw), rapid.Custom(random.DrawTakenBack), rapid.Custom(random.DrawCrowd)}
 	c := draws[n%len(draws)].Example(n)
@@ -69,7 +69,7 @@ func randomScript(n int) (s projections.Settings, records []script.Record) {
 	return c.Settings, c.Log.Interleave(func(left []events.Input) int { return rng.IntN(len(left)) })
 }
 
-// names are the users and channels of some records.
+// names returns the users and channels of some records.
 func names(records []script.Record) (users, channels []string) {
 	seen := map[string]bool{}
 	add := func(list *[]string, kind, name string) {
@@ -91,7 +91,7 @@ func names(records []script.Record) (users, channels []string) {
 	return users, channels
 }
 
-// memory is what a fold asks its store, which has nothing.
+// memory is the store of a fold, and is empty.
 type memory struct{ fold *rules.Fold }
 
 func (memory) Stored([]byte) (val []byte, ok bool, err error) { return nil, false, nil }
@@ -111,7 +111,7 @@ func (m memory) Scan(prefix []byte, fn func(key, val []byte)) error {
 
 func (memory) LoadCold(uint32, *state.Channel, []byte) error { return nil }
 
-// store is an iterator over nothing. seek is called before each look at it.
+// store is an empty iterator. It calls seek before each access.
 type store struct {
 	begun, closed int
 	err           error

@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// However an answer ends that reads the store, its moment ends with it, once: the closing of the
+// However an answer ends that reads the store, it ends its moment exactly once. The closing of the
 // store waits for that.
 func TestMomentsEnd(t *testing.T) {
 	disk := errors.New("the disk is gone")
@@ -41,14 +41,14 @@ func TestMomentsEnd(t *testing.T) {
 				t.Errorf("an explanation: %v", err)
 			}
 			ended(t, a)
-			if err := a.fold.Err(); !errors.Is(err, c.receipts) { // what is wrong with the store is the partition's error
+			if err := a.fold.Err(); !errors.Is(err, c.receipts) { // an error of the store is the partition's error
 				t.Errorf("the partition fails with %v", err)
 			}
 		})
 	}
 }
 
-// A panic while the store is read goes on to whoever asked, and the moment has ended.
+// A panic while the store is read reaches the caller, and the moment has ended.
 func TestAPanicEndsItsMoment(t *testing.T) {
 	a := tell(t, "a, u join\na posts m1")
 	w, ok := a.BeginReceipts("c", "m1", 0, views.NewReceiptsMemory(10))
@@ -68,7 +68,7 @@ func TestAPanicEndsItsMoment(t *testing.T) {
 	ended(t, a)
 }
 
-// Views that are not wanted any more let go of the store without reading it.
+// Views that are dropped release the store without reading it.
 func TestDroppedViews(t *testing.T) {
 	a := tell(t, "a, u join\na posts m1..m40")
 	v := a.BeginViews()

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// A list that is made under many holds of the lock, between which the fold goes on, is the list of
-// the position of the last one.
+// A list is made under many holds of the lock, and the fold continues in between. The list is that
+// of the position at the last hold.
 func TestSweepBetweenFolds(t *testing.T) {
 	several := 0
 	for n := range 120 {
@@ -44,7 +44,7 @@ func TestSweepBetweenFolds(t *testing.T) {
 	}
 }
 
-// compareSweep compares a complete list with what one look at all rows finds.
+// compareSweep compares a complete list with the result of examining all rows at once.
 func compareSweep(t *testing.T, a *alone, s *views.Sweep) {
 	t.Helper()
 	type line struct {
@@ -82,7 +82,7 @@ func compareSweep(t *testing.T, a *alone, s *views.Sweep) {
 	}
 }
 
-// A list that was put aside has the version that it had, unless what it lists has changed.
+// A list that was put aside keeps its version, unless its contents have changed.
 func TestSweepAside(t *testing.T) {
 	a := tell(t, "a, u join\na posts m1\na, u join #d\na posts n1 #d")
 	s := &views.Sweep{UserID: "u", Inbox: true}

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/views"
 )
 
-// Views that are asked for together, and completed without the lock, are those that are asked for
-// one by one under it. What is folded between the two is in none of them.
+// Views that are begun together and completed without the lock equal those that are read one by one
+// under it. They have nothing that is folded in between.
 func TestTogetherAsOneByOne(t *testing.T) {
 	later := 0
 	for n := range 120 {
@@ -61,8 +61,8 @@ func TestTogetherAsOneByOne(t *testing.T) {
 	}
 }
 
-// An explanation counts from the log, a view by rank. Both must come to the same number, and an
-// explanation names each of its messages or says how many have no name.
+// An explanation counts from the log, and a view counts by rank. Both must have the same number. An
+// explanation names each of its messages, or says how many have no name.
 func TestExplanationsAddUp(t *testing.T) {
 	unread := uint32(0)
 	for n := range 120 {
@@ -88,7 +88,7 @@ func TestExplanationsAddUp(t *testing.T) {
 	}
 }
 
-// Pages of any size have every channel of a user once, in the order of their ids.
+// Pages of any size have every channel of a user once, in the order of the ids.
 func TestUserPages(t *testing.T) {
 	text := ""
 	var want []string

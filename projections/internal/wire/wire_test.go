@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestFields: what was appended is taken in the same order, whatever the fields are, and nothing is
-// left.
+// TestFields: fields are decoded in the order in which they were appended, whatever they are, and
+// nothing is left.
 func TestFields(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var record []byte
@@ -56,7 +56,7 @@ func TestFields(t *testing.T) {
 	})
 }
 
-// TestCutShort: a field of which a byte is missing is an error, and the fields behind it are zero.
+// TestCutShort: a field that lacks a byte is an error, and the fields after it are zero.
 func TestCutShort(t *testing.T) {
 	long := binary.AppendUvarint(nil, math.MaxUint64)
 	for _, c := range []struct {
@@ -93,7 +93,7 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
-// TestTooMuch: a record with bytes behind its last field is none of ours.
+// TestTooMuch: bytes after the last field of a record are an error.
 func TestTooMuch(t *testing.T) {
 	r := Reader{B: []byte{1, 2, 3}}
 	r.Byte()
@@ -102,8 +102,8 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// TestBytesAreBorrowed: a string is part of the record, and appending to it does not write over
-// what follows.
+// TestBytesAreBorrowed: a decoded string is part of the record, and appending to it does not
+// overwrite what follows.
 func TestBytesAreBorrowed(t *testing.T) {
 	record := AppendBytes(AppendBytes(nil, []byte("ab")), []byte("cd"))
 	r := Reader{B: record}
