@@ -65,7 +65,7 @@ func TestUsersOfTheDocument(t *testing.T) {
 	if _, err := r.ReadPointer(t.Context(), "u", "c"); err != nil {
 		t.Error(err)
 	}
-	m.stop() // the same with packed values
+	m.stop() // repeat with packed values
 	packed := start(t, kafka.ListenAddrs(), topics, as("tidemark-cache"), func(c *Config) { c.Values = "packed" })
 	packed.ready(t)
 	if v, err := r.View(t.Context(), "u"); err != nil || len(v.Channels) == 0 || len(v.Threads) != 1 {

@@ -28,8 +28,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// asked are nodes, each of which owns the partition with its number, without a network between
-// them.
+// asked is a set of nodes without a network between them. Node n owns partition n.
 type asked struct {
 	parts    []*projections.Partition
 	handlers map[string]http.Handler // by host

@@ -16,7 +16,7 @@ import (
 func TestBatchKeepsTheNewestOfEachKey(t *testing.T) {
 	b := batchOf(
 		small("u", "c", 1, 0), small("u", "d", 1, 0), small("v", "c", 1, 0),
-		small("u", "c", 3, 0), small("u", "c", 2, 0), // the last one came late
+		small("u", "c", 3, 0), small("u", "c", 2, 0), // the last record came late
 		small("v", "c", 2, 0), small("u", "e", 1, 0),
 	)
 	if got, want := describe(b), "u: c@1.3.0.0 d@1.1.0.0 e@1.1.0.0; v: c@1.2.0.0; "; got != want {
@@ -67,7 +67,7 @@ func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
 	}
 }
 
-// A value that was published before is not published again, unless a later one joins it.
+// A batch does not publish a value again that was published before, unless a later value joins it.
 func TestBatchIsLoudIfAnyIs(t *testing.T) {
 	p := &part{publishFrom: 1}
 	b := new(batch)

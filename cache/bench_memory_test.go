@@ -97,7 +97,7 @@ func cacheWith(b *testing.B, rdb *redis.Client, values string, keys []string, me
 	}
 }
 
-// countWith writes the counter that a team would write in an afternoon.
+// countWith writes the simple counter with which Tidemark is compared.
 func countWith(b *testing.B, rdb *redis.Client, member func(int, int) string, id func(string, int) string, channels, members int) func(m int64) {
 	return func(int64) {
 		pipe := rdb.Pipeline()
@@ -117,7 +117,7 @@ func countWith(b *testing.B, rdb *redis.Client, member func(int, int) string, id
 	}
 }
 
-// usedMemory is the memory of a redis-server's data in bytes.
+// usedMemory returns the memory of a redis-server's data in bytes.
 func usedMemory(b *testing.B, rdb *redis.Client) int64 {
 	info, err := rdb.InfoMap(b.Context(), "memory").Result()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// benchRecords are deltas of a chat with ids as long as ULIDs: users × channels pairs, each at
+// benchRecords returns deltas of a chat with ids as long as ULIDs: users × channels pairs, each at
 // stamp m.
 func benchRecords(users, channels int, m int64) []*kgo.Record {
 	list := make([]*kgo.Record, 0, users*channels)
@@ -28,8 +28,8 @@ func benchRecords(users, channels int, m int64) []*kgo.Record {
 	return list
 }
 
-// BenchmarkJoin is decoding and joining, for one record in which each key comes once, and in which
-// it comes ten times.
+// BenchmarkJoin measures decoding and joining one record, in batches in which each key occurs once,
+// and in batches in which it occurs ten times.
 func BenchmarkJoin(b *testing.B) {
 	for _, times := range []int{1, 10} {
 		b.Run(fmt.Sprintf("%d-of-a-key", times), func(b *testing.B) {
@@ -51,9 +51,9 @@ func BenchmarkJoin(b *testing.B) {
 }
 
 // BenchmarkWrite measures one delta from a joined batch into a real Redis, including comparison and
-// encoding, for users with one delta in a batch, with five and with twenty. published: they are
-// sent to a pub/sub channel as well; cold: no value in Redis is known. client-us and redis-us are
-// CPU time.
+// encoding, for users with one delta in a batch, with five and with twenty. With "published" the
+// deltas also go to a pub/sub channel. With "cold" the cache knows no value in Redis. client-us and
+// redis-us are CPU time.
 func BenchmarkWrite(b *testing.B) {
 	for _, mode := range []string{"quiet", "published", "cold"} {
 		publishes, cold := mode == "published", mode == "cold"
@@ -81,7 +81,7 @@ func BenchmarkWrite(b *testing.B) {
 					}
 				}
 				round()
-				write() // the keys are there
+				write() // so that the keys exist
 				commands := counterOf(w.metrics.commands)
 				var client, server float64
 				b.ReportAllocs()
@@ -108,7 +108,7 @@ func BenchmarkWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkWriteChannels is one record of a channel.
+// BenchmarkWriteChannels measures one record of a channel.
 func BenchmarkWriteChannels(b *testing.B) {
 	rdb := redisClient(b, testkit.Redis(b).URL)
 	w := own(b, rdb)
@@ -137,7 +137,7 @@ func BenchmarkWriteChannels(b *testing.B) {
 	b.ReportMetric((redisCPU(b, rdb)-s)*1e6/float64(done), "redis-us/op")
 }
 
-// BenchmarkInbox is reading a user's inbox from a real Redis.
+// BenchmarkInbox measures reading a user's inbox from a real Redis.
 func BenchmarkInbox(b *testing.B) {
 	for _, channels := range []int{20, 1000, 100_000} {
 		b.Run(strconv.Itoa(channels), func(b *testing.B) {
@@ -158,7 +158,7 @@ func BenchmarkInbox(b *testing.B) {
 	}
 }
 
-// processCPU is the CPU time of this process in seconds.
+// processCPU returns the CPU time of this process in seconds.
 func processCPU() float64 {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -167,7 +167,7 @@ func processCPU() float64 {
 	return float64(r.Utime.Sec+r.Stime.Sec) + float64(r.Utime.Usec+r.Stime.Usec)/1e6
 }
 
-// redisCPU is the CPU time of a redis-server in seconds.
+// redisCPU returns the CPU time of a redis-server in seconds.
 func redisCPU(b *testing.B, rdb *redis.Client) float64 {
 	info, err := rdb.Info(b.Context(), "cpu").Result()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // partitions of the topics in these tests.
 const nParts = 3
 
-// caughtUp waits until everything that is in the topics was applied.
+// caughtUp waits until the members have applied everything in the topics.
 func caughtUp(t testing.TB, h *history, ms ...*member) {
 	t.Helper()
 	eventually(t, "everything is applied", func() bool {
@@ -38,7 +38,7 @@ func TestTopicsToRedis(t *testing.T) {
 		h := newHistory()
 		produce(t, cl, topics, nParts, h.grow(rng, 500, 5, 7)...)
 		m := start(t, env.Brokers, topics, rdb)
-		m.ready(t) // complete: all that was there when it began
+		m.ready(t) // complete: it has everything from before its start
 		h.check(t, rdb)
 		produce(t, cl, topics, nParts, h.grow(rng, 500, 5, 7)...)
 		caughtUp(t, h, m)
@@ -49,7 +49,8 @@ func TestTopicsToRedis(t *testing.T) {
 	})
 }
 
-// A restart continues at the cursors in Redis, and publishes nothing twice.
+// TestRestartGoesOn: a restarted cache continues at the cursors in Redis, and publishes nothing
+// twice.
 func TestRestartGoesOn(t *testing.T) {
 	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)
@@ -157,8 +158,8 @@ func TestCompactedLog(t *testing.T) {
 	}
 }
 
-// What is read again to fill Redis was published before, and is not published again. What came
-// meanwhile is.
+// A cache that fills Redis reads old records again. It does not publish them, and publishes records
+// that arrive meanwhile.
 func TestFillingDoesNotPublishThePast(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
@@ -186,7 +187,7 @@ func TestFillingDoesNotPublishThePast(t *testing.T) {
 	}
 }
 
-// Bad records are counted, named and passed over.
+// A cache counts and logs bad records, and skips them.
 func TestBadRecordsDoNotStopAPartition(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
@@ -204,7 +205,7 @@ func TestBadRecordsDoNotStopAPartition(t *testing.T) {
 	}
 }
 
-// Topics that are not there yet are waited for.
+// A cache waits for topics that do not exist yet.
 func TestTopicsThatComeLater(t *testing.T) {
 	kafka := testkit.FakeKafka(t, kfake.NumBrokers(1))
 	rdb := redisClient(t, "redis://"+testkit.Miniredis(t).Addr())

@@ -74,7 +74,7 @@ func TestChannelStamps(t *testing.T) {
 		if ttl := rdb.TTL(t.Context(), "channel-stamp:c").Val(); ttl <= 23*time.Hour {
 			t.Errorf("the stamp of a deleted channel is kept for %v, want 24 h", ttl)
 		}
-		// Together the same.
+		// Both in one batch give the same result.
 		if n := w.applyChannels(t, head("d", 9, 5), head("d", 8, 4)); n != 1 {
 			t.Errorf("applied %d, want 1", n)
 		}

@@ -51,7 +51,7 @@ func TestUnreadKeysByteForByte(t *testing.T) {
 	})
 }
 
-// Whatever order deltas arrive in, alone or together, the one that dominates stands.
+// Whatever order deltas arrive in, alone or together, the one that dominates remains.
 func TestDominatingStampIsNeverReplaced(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		stands := func(user, stamp string) {
@@ -164,7 +164,7 @@ func TestReadPointerFollows(t *testing.T) {
 		stands(map[string]string{})
 		w.apply(t, reading(small("u", "c", 1, 1), "m4", 4, t0))
 		stands(at("m4", "2026-01-02T03:04:05.678Z", "4"))
-		w.apply(t, reading(small("u", "c", 2, 1), "m6", 6, t0+1)) // by an own post: r stays
+		w.apply(t, reading(small("u", "c", 2, 1), "m6", 6, t0+1)) // an own post moves it: r does not change
 		stands(at("m6", "2026-01-02T03:04:05.679Z", "6"))
 		w.apply(t, reading(small("u", "c", 1, 1), "m4", 4, t0)) // late
 		stands(at("m6", "2026-01-02T03:04:05.679Z", "6"))
@@ -203,7 +203,7 @@ func TestPublishes(t *testing.T) {
 		first := reading(small(`u"1`, `c\1`, 5, 1), `m"4`, 4, t0)
 		first.InstanceID = []byte("phone")
 		w.apply(t, first)
-		w.apply(t, first)                                            // stale: nothing
+		w.apply(t, first)                                            // stale: nothing is published
 		w.apply(t, reading(small(`u"1`, `c\1`, 6, 1), `m"4`, 4, t0)) // the pointer stays
 		w.apply(t, reading(left(`u"1`, `c\1`, 7, 1), `m"4`, 4, t0))
 		quiet := small(`u"1`, `c\1`, 8, 2)
@@ -234,7 +234,7 @@ func TestPublishes(t *testing.T) {
 	})
 }
 
-// One user's deltas are joined, also more than fit one call.
+// One user's deltas are joined, even if they exceed one call.
 func TestManyChannelsOfOneUser(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		const n = 6*chunkValues + 17

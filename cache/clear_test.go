@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// older makes Redis one that a version before key formats has filled, from the topics, with n keys.
+// older fills Redis with n keys from the topics, as a version before key formats did.
 func older(t *testing.T, rdb *redis.Client, topics string, total, n int) {
 	t.Helper()
 	pipe, ctx := rdb.Pipeline(), t.Context()
@@ -29,8 +29,8 @@ func older(t *testing.T, rdb *redis.Client, topics string, total, n int) {
 	}
 }
 
-// What another version wrote goes before anything is written, in calls of a bounded size, and
-// nothing else goes.
+// A filling removes the keys of another version before it writes anything, in calls of a bounded
+// size. It removes nothing else.
 func TestKeysOfAnotherFormatGo(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
@@ -42,7 +42,7 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 		if rdb.Exists(ctx, epochKey).Val() != 0 {
 			t.Error("readers are told that Redis is complete")
 		}
-		// Another member that opens it now has to do the same: the first may die.
+		// Another member that opens the filling now must do the same, because the first may die.
 		g, why, clearing, err := openFilling(ctx, rdb, formatOf(rdb), "topics", 1)
 		if err != nil || why != "" || !clearing || g.id != f.id {
 			t.Fatal(why, clearing, err)
@@ -58,7 +58,7 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 		if rdb.Get(ctx, "inboxes").Val() == "" {
 			t.Error("another program's key is gone")
 		}
-		// The second member is late: values written since stay.
+		// The second member is late, and values written since then stay.
 		if err := rdb.HSet(ctx, InboxKey("ann:1"), "c", "{}").Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -69,8 +69,8 @@ func TestKeysOfAnotherFormatGo(t *testing.T) {
 	})
 }
 
-// A member of an earlier version, without formats, does not join a filling that has one, and its
-// own actions are detected.
+// A member of an earlier version, without formats, does not join a filling that has one. The cache
+// detects what such a member does.
 func TestMembersOfBeforeAreKeptOut(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 1, "empty")
@@ -90,7 +90,7 @@ func TestMembersOfBeforeAreKeptOut(t *testing.T) {
 	})
 }
 
-// Readers of this version believe no epoch of another.
+// Readers of this version accept no epoch of another version.
 func TestReadersLookAtTheFormat(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		ctx := t.Context()
@@ -128,8 +128,8 @@ func TestCacheReplacesAnotherFormat(t *testing.T) {
 		m.stop()
 		rdb.FlushAll(t.Context())
 		older(t, rdb, "topics", 2, 5)
-		// The values under names that stay are believed no more than the others: with them a
-		// pointer would be missing.
+		// Values under unchanged key names are not trusted either. If they were, a pointer would be
+		// missing.
 		d := small("ann", "x:y", 1, 1)
 		rdb.HSet(t.Context(), "inbox:ann", "x:y", string(entry.AppendValue(nil, d)))
 		m = start(t, kafka.ListenAddrs(), topics, rdb)

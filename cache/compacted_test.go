@@ -22,7 +22,7 @@ func TestFilledFromWhatKafkaKeeps(t *testing.T) {
 	compactAtOnce(t, brokers, outputs)
 	h, rng, cl := newHistory(), seeded(t), producer(t, brokers)
 	began := time.Now().Add(-time.Minute)
-	for i := range 20 { // each round ends a segment: two are further apart than segment.ms
+	for i := range 20 { // each round ends a segment: rounds are further apart than segment.ms
 		records := h.grow(rng, 100, 3, 4)
 		for _, r := range records {
 			r.Timestamp = began.Add(time.Duration(i) * 2 * time.Second)
@@ -43,7 +43,7 @@ func TestFilledFromWhatKafkaKeeps(t *testing.T) {
 	h.check(t, rdb)
 }
 
-// compactAtOnce makes Kafka compact topics a moment after each of their segments has ended.
+// compactAtOnce makes Kafka compact each segment of the topics a moment after its end.
 func compactAtOnce(t *testing.T, brokers, topics []string) {
 	t.Helper()
 	admin := testkit.Admin(t, brokers)
@@ -66,7 +66,7 @@ func compactAtOnce(t *testing.T, brokers, topics []string) {
 	}
 }
 
-// recordsIn is how many records a topic of one partition has.
+// recordsIn returns the number of records of a topic with one partition.
 func recordsIn(t *testing.T, brokers []string, topic string) (n int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// cursors is a filling with a test's expectations.
+// cursors is a filling, with methods that check its cursors.
 type cursors struct {
 	t testing.TB
 	filling
@@ -89,7 +89,7 @@ func TestMarksOfTheLargestBatch(t *testing.T) {
 func TestEpochComesWithTheLastPartition(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		c := open(t, rdb, "topics", 3, "empty")
-		c.begin(0, 0, 0, 0) // an empty log is full at once
+		c.begin(0, 0, 0, 0) // an empty log is complete at once
 		c.begin(1, 5, 20, 5)
 		c.epoch(false)
 		c.begin(2, 0, 10, 0)

@@ -57,7 +57,7 @@ func TestDerivedCountsAreBruteForce(t *testing.T) {
 	})
 }
 
-// throughRedis returns a reader's result for the bytes that a writer makes of d and c.
+// throughRedis encodes d and c as the writer does, and returns a reader's result for the bytes.
 func throughRedis(t rapid.TB, d *events.UnreadDelta, c *events.ChannelRecord) (Entry, *Channel) {
 	e, err := entry.Parse("c", string(entry.AppendValue(nil, d)))
 	if err != nil {
@@ -115,7 +115,7 @@ func TestDeriveSaysWhenItCannot(t *testing.T) {
 	}
 }
 
-// The record of the channel may be older than the delta: its topic is another one.
+// The record of the channel may be older than the delta, because it comes from another topic.
 func TestDeriveWithAnOlderHead(t *testing.T) {
 	d := &events.UnreadDelta{Large: true, ReadPos: 10, Excluded: []uint32{12}, Mentioned: []uint32{13}, ReadEpoch: 1}
 	for head, want := range map[uint32]uint32{9: 0, 10: 0, 11: 1, 12: 1, 13: 2} {

@@ -23,26 +23,26 @@ import (
 type fault struct {
 	name string
 	do   func()
-	ends bool // the session: another one must follow
+	ends bool // ends the session: another one must follow
 }
 
-// endless is a cache with everything that can fail about it.
+// endless is a cache with all its connections, each of which can fail.
 type endless struct {
 	t          *testing.T
 	m          *member
 	mini       *miniredis.Miniredis
-	rdb        *redis.Client // as the cache uses it
+	rdb        *redis.Client // the client of the cache
 	direct     *redis.Client
 	toRedis    *proxy.Line
 	toKafka    *proxy.Line
 	start      func() *member
 	write      func()
 	r          *mrand.Rand
-	begun      int // sessions that a fault was to begin
+	begun      int // sessions that a fault was meant to begin
 	happenings map[string]int
 }
 
-// faults are all that may happen.
+// faults returns all faults that may happen.
 func (e *endless) faults() []fault {
 	must := func(err error) {
 		if err != nil {
@@ -95,15 +95,16 @@ func (e *endless) faults() []fault {
 	}
 }
 
-// empty empties Redis. The embedded one commits transactions that watch a key which FLUSHALL took
-// away, as the real one never does: the owners go first, by a removal that it notices.
+// empty empties Redis. It first removes the owners, which every transaction notices. The embedded
+// Redis, unlike the real one, commits transactions that watch a key which FLUSHALL removed.
 func (e *endless) empty() {
 	e.mini.Del(ownersKey)
 	e.mini.FlushAll()
 }
 
-// refuse makes Redis refuse new commands, or not. A started transaction ends: if one of its
-// commands failed, the embedded Redis would execute the others, which the real one never does.
+// refuse makes Redis refuse new commands, or accept them again. A transaction that has begun still
+// ends: if one of its commands failed, the embedded Redis, unlike the real one, would execute the
+// others.
 func (e *endless) refuse(on bool) {
 	var hook server.Hook
 	if on {
@@ -118,7 +119,7 @@ func (e *endless) refuse(on bool) {
 	e.mini.Server().SetPreHook(hook)
 }
 
-// fields are the names of all partitions that the cache owns.
+// fields returns the names of all partitions that the cache owns.
 func (e *endless) fields() []string {
 	fields, err := e.direct.HKeys(e.t.Context(), ownersKey).Result()
 	if err != nil || len(fields) == 0 {
@@ -127,7 +128,7 @@ func (e *endless) fields() []string {
 	return fields
 }
 
-// somePart is a partition whose cursor has moved.
+// somePart returns a partition whose cursor has moved.
 func (e *endless) somePart() partition {
 	var moved partition
 	eventually(e.t, "a cursor has moved", func() bool {
@@ -148,7 +149,7 @@ func (e *endless) somePart() partition {
 	return moved
 }
 
-// now is the session there is, nil if there is none.
+// now returns the current session, nil if there is none.
 func (e *endless) now() *session {
 	e.m.mu.Lock()
 	defer e.m.mu.Unlock()
@@ -167,7 +168,7 @@ func (e *endless) happen(f fault) {
 	eventually(e.t, "the cache is complete again after: "+f.name, func() bool {
 		if f.ends && e.now() == before && time.Since(again) > 300*time.Millisecond {
 			again = time.Now()
-			f.do() // a rebalance has made up for it
+			f.do() // a rebalance has already repaired it
 		}
 		s := e.now()
 		ok, _ := e.m.Ready()
@@ -178,10 +179,10 @@ func (e *endless) happen(f fault) {
 	}
 }
 
-// TestHundredSessions (B9): a cache begins about a hundred sessions, because its Redis is emptied,
-// goes back, refuses, breaks off or is away, because its brokers break off, and because it is
-// stopped and started. It uses no more memory, files and goroutines after the second half than
-// after the first, and Redis has the values of the topics.
+// TestHundredSessions (B9): a cache begins about a hundred sessions. Its Redis is emptied, goes
+// back, refuses commands, breaks off or is away; its brokers break off; and the cache is stopped
+// and started. It uses no more memory, files and goroutines after the second half than after the
+// first, and Redis has the values of the topics.
 func TestHundredSessions(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), nParts, 1)
@@ -221,11 +222,11 @@ func TestHundredSessions(t *testing.T) {
 				e.happen(list[i])
 			}
 		}
-		e.toRedis.Mend() // cuts that nothing has passed by
+		e.toRedis.Mend() // ends cuts that no bytes have reached
 		e.toKafka.Mend()
 		e.m.ready(t)
 		h.await(t, e.rdb)
-		e.m.stop() // the rest is measured
+		e.m.stop() // so that only the rest is measured
 	})
 	t.Logf("%d sessions and %d connections to Redis, %d to brokers in %s; %v", e.begun, e.toRedis.Made(), e.toKafka.Made(),
 		time.Since(begun).Round(time.Millisecond), e.happenings)

@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// lag is the sum of tidemark_cache_lag_records over the partitions of m.
+// lag returns the sum of tidemark_cache_lag_records over the partitions of m.
 func (m *member) lag(t *testing.T) (records int) {
 	t.Helper()
 	families, err := m.reg.Gather()
@@ -24,7 +24,7 @@ func (m *member) lag(t *testing.T) (records int) {
 	return records
 }
 
-// While Redis takes nothing, the lag grows with the log, also by records that no fetch has brought
+// While Redis accepts nothing, the lag grows with the log, including records that were not fetched
 // yet. It is 0 again once Redis has all of them.
 func TestTheLagGrowsWhileRedisTakesNothing(t *testing.T) {
 	env := testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + testkit.Miniredis(t).Addr()}

@@ -41,7 +41,7 @@ type everywhere struct {
 	models []*model.Model
 	mirror *checker.Mirror
 	writer *cache.Writer
-	packed bool // query the function in Redis too
+	packed bool // also query the function in Redis
 }
 
 // TestPropertyEverywhere: after any events, the query service (on any node), the reader of Redis

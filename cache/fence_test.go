@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// between runs something between what a transaction reads and what it writes, once.
+// between runs a function once, between the reads and the writes of a transaction.
 type between struct{ do func() }
 
 func (b *between) DialHook(next redis.DialHook) redis.DialHook {
@@ -32,8 +32,8 @@ func (b *between) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 	}
 }
 
-// The partition moves after the former owner compared and before it writes: Redis refuses the
-// write.
+// The partition moves after the former owner has compared values and before it writes. Redis
+// refuses the write.
 func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		own(t, rdb).apply(t, small("u", "c", 1, 0))
@@ -58,8 +58,8 @@ func TestOwnerThatLosesThePartitionInBetween(t *testing.T) {
 	})
 }
 
-// The partition moves away and comes back in between: the known values of Redis are of the first
-// ownership, and outdated in the second.
+// The partition moves away and comes back in between. The values that the owner knows are from its
+// first ownership, and outdated in the second.
 func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		f, _, _, err := openFilling(t.Context(), rdb, formatOf(rdb), "topics", 1)
@@ -70,7 +70,7 @@ func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 		hooked := redisClient(t, "redis://"+rdb.Options().Addr)
 		hooked.AddHook(hook)
 		w := own(t, hooked)
-		again := func() { // as assign does it
+		again := func() { // does what assign does
 			token := rand.Text()
 			if _, err := f.begin(t.Context(), token, []partition{w.part.partition}, []extent{{Start: 0, End: 0}}); err != nil {
 				t.Error(err)
@@ -85,7 +85,7 @@ func TestOwnerThatGetsThePartitionBackInBetween(t *testing.T) {
 	})
 }
 
-// Another partition's owner changes: the transaction is repeated, and goes through.
+// The owner of another partition changes. The transaction is repeated and succeeds.
 func TestOwnerOfAnotherPartitionChangesInBetween(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		hook := new(between)
@@ -102,8 +102,8 @@ func TestOwnerOfAnotherPartitionChangesInBetween(t *testing.T) {
 	})
 }
 
-// Redis is emptied in between: nothing is written into the empty one. The embedded Redis does not
-// count that as a change of a watched key; there the cursors tell, right after
+// Redis is emptied in between. Nothing is written into the empty Redis. The embedded Redis does not
+// count that as a change of a watched key. There the cursors show it right afterwards
 // (TestWipedRedisIsFilledAgain).
 func TestRedisIsEmptiedInBetween(t *testing.T) {
 	rdb := redisClient(t, testkit.Redis(t).URL)
@@ -120,7 +120,7 @@ func TestRedisIsEmptiedInBetween(t *testing.T) {
 	}
 }
 
-// A batch over two partitions of which one is lost: the other is written.
+// A batch has two partitions, one of which is lost. The other one is written.
 func TestOneOfTwoPartitionsIsLost(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		w := own(t, rdb)

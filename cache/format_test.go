@@ -16,9 +16,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A Redis that is filled with other values or families is filled again: nothing of the former
-// values stays, readers miss until everything is there, and stamps work as before, also those of
-// removals.
+// A Redis that has other values or families is filled again. None of the former values remain,
+// readers miss until everything is there, and stamps work as before, including those of removals.
 func TestAnotherFormatIsAFilling(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		topics := env.Topics(t, nParts)
@@ -41,7 +40,7 @@ func TestAnotherFormatIsAFilling(t *testing.T) {
 			}
 			produce(t, cl, topics, nParts, h.grow(rng, 50, 6, 5)...)
 			h.await(t, rdb)
-			var old []*kgo.Record // as a late owner would write it again
+			var old []*kgo.Record // records that a late owner writes again
 			for _, r := range h.records[:100] {
 				r := *r
 				r.Topic = strings.TrimPrefix(r.Topic, topics.Prefix)
@@ -57,8 +56,8 @@ func TestAnotherFormatIsAFilling(t *testing.T) {
 	})
 }
 
-// A family that is left out is not written, and readers say so; those that stay are as they would
-// be with all.
+// The cache does not write a family that is left out, and readers report so. The other families are
+// the same as with all families.
 func TestFamilies(t *testing.T) {
 	for _, values := range []string{"json", "packed"} {
 		t.Run(values, func(t *testing.T) {
@@ -81,7 +80,7 @@ func TestFamilies(t *testing.T) {
 				m.ready(t)
 				want := c.prefixes
 				if values == "packed" {
-					want = strings.ReplaceAll(want, "channel-stamp: ", "") // it is in the record
+					want = strings.ReplaceAll(want, "channel-stamp: ", "") // the record has it
 				}
 				if got := prefixes(t, rdb); got != want {
 					t.Errorf("--redis-keys %s: %s, want %s", c.keys, got, want)
@@ -108,7 +107,8 @@ func TestFamilies(t *testing.T) {
 				}
 				m.stop()
 			}
-			// Of channels that are left out one may have labels: then no small one is known.
+			// A channel that is left out may have labels, so the counts of small channels are
+			// unknown.
 			produce(t, cl, topics, 1, channelRecord(labelled))
 			m := start(t, kafka.ListenAddrs(), topics, rdb, func(cfg *Config) { cfg.Values, cfg.Keys = values, []string{"inbox"} })
 			m.ready(t)
@@ -141,7 +141,7 @@ func TestMixture(t *testing.T) {
 	})
 }
 
-// Two members with different flags take Redis from each other, and each logs that.
+// Two members with different flags replace each other's filling, and each logs that.
 func TestFormatsThatFight(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
@@ -155,7 +155,7 @@ func TestFormatsThatFight(t *testing.T) {
 	})
 }
 
-// prefixes are the kinds of keys that Redis has, but for the cache's own under tidemark:.
+// prefixes returns the kinds of keys in Redis, except the cache's own under tidemark:.
 func prefixes(t *testing.T, rdb *redis.Client) string {
 	var list []string
 	for _, key := range rdb.Keys(t.Context(), "*").Val() {
@@ -168,7 +168,7 @@ func prefixes(t *testing.T, rdb *redis.Client) string {
 	return strings.Join(list, " ")
 }
 
-// A batch of channels is one command where it is packed.
+// With packed values a batch of channels is one command.
 func TestPackedChannelsAreOneCommand(t *testing.T) {
 	c := &chunk{batch: &batch{}, format: format.Format{Packed: true}}
 	for _, id := range []string{"a", "b", "gone", "deleted"} {

@@ -27,7 +27,7 @@ import (
 // t0 is 2026-01-02T03:04:05.678Z.
 const t0 = 1767323045678
 
-// stampOf is a stamp of fold version 1 without deliveries.
+// stampOf returns a stamp of fold version 1 without deliveries.
 func stampOf(m, r int64) events.Stamp { return events.Stamp{FoldVersion: 1, M: m, R: r} }
 
 // small returns a delta of a member of a small channel, whose counts equal its stamp.
@@ -40,13 +40,13 @@ func small(user, channel string, m, r int64) *events.UnreadDelta {
 	}
 }
 
-// inThread makes d that of a thread.
+// inThread turns d into a delta of a thread.
 func inThread(d *events.UnreadDelta, thread string) *events.UnreadDelta {
 	d.ThreadID, d.TouchedAt = []byte(thread), d.Latest.At
 	return d
 }
 
-// reading sets where the user of d stands.
+// reading sets the pointer of d's user.
 func reading(d *events.UnreadDelta, id string, seq uint32, at int64) *events.UnreadDelta {
 	d.LastRead, d.LastReadAt = events.Ref{MessageID: []byte(id), Seq: seq}, at
 	return d
@@ -69,10 +69,10 @@ func channelRecord(c *events.ChannelRecord) *kgo.Record {
 	return &kgo.Record{Topic: events.TopicChannels, Key: c.ChannelID, Value: events.AppendChannelRecord(nil, c)}
 }
 
-// keyFormat is how an epoch begins if all is as it comes.
+// keyFormat is the beginning of an epoch with the default format.
 const keyFormat = "4/"
 
-// packedRedises are the addresses of those Redises that are filled with packed values.
+// packedRedises has the addresses of the Redis servers that are filled with packed values.
 var packedRedises sync.Map
 
 // formatOf returns the format of a test's Redis.
@@ -81,7 +81,7 @@ func formatOf(rdb *redis.Client) (f format.Format) {
 	return f
 }
 
-// pack makes a Redis one that is filled with packed values, until the test ends.
+// pack marks a Redis as filled with packed values, until the test ends.
 func pack(t testing.TB, rdb *redis.Client) *redis.Client {
 	addr := rdb.Options().Addr
 	packedRedises.Store(addr, true)
@@ -249,7 +249,7 @@ func dump(t testing.TB, rdb redis.UniversalClient) map[string]string {
 	return out
 }
 
-// fieldsOf is the hash of a key in the form of JSON values.
+// fieldsOf returns the hash of a key in the form of JSON values.
 func fieldsOf(t testing.TB, rdb redis.UniversalClient, key string) map[string]string {
 	t.Helper()
 	if client, ok := rdb.(*redis.Client); !ok || !formatOf(client).Packed {
@@ -300,7 +300,7 @@ func fieldsOf(t testing.TB, rdb redis.UniversalClient, key string) map[string]st
 // eventually waits until ok returns true, and calls it every few milliseconds.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; nothing is judged by it
+	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; no test measures it
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited 2 minutes in vain: %s", what)
@@ -370,7 +370,7 @@ func (m *member) ready(t testing.TB) {
 	eventually(t, "cache is ready", func() bool { ok, _ := m.Ready(); return ok })
 }
 
-// counted is the value of a result of tidemark_cache_deltas_total.
+// counted returns the value of a result of tidemark_cache_deltas_total.
 func (m *member) counted(result string) int {
 	return int(counterOf(m.metrics.records.WithLabelValues(result)))
 }

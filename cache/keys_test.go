@@ -7,8 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// No two ids, pairs or threads share a key, whatever is in them, and an id can be read from its
-// key.
+// No two ids, pairs or threads share a key, whatever bytes they have, and a key yields its id.
 func TestKeysAreOfOneIDEach(t *testing.T) {
 	alphabet := []string{":", "%", "3", "A", "2", "5"}
 	ids, last := alphabet, alphabet
@@ -59,7 +58,8 @@ func TestKeysAreOfOneIDEach(t *testing.T) {
 	}
 }
 
-// The pointers of ann:x in y and of ann in x:y are two, and so is all else of theirs.
+// The pair of ann:x and y and the pair of ann and x:y have different pointers, and different keys
+// of every other kind.
 func TestColonsInIDs(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, r *rig, rdb *redis.Client) {
 		reader, ctx := NewReader(rdb), t.Context()

@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
-// After the only member was killed the next one fills Redis on as soon as the group has noticed,
-// which is SessionTimeout after the last heartbeat: within 2 s of that.
+// The only member is killed. The next one continues to fill Redis as soon as the group has noticed,
+// which takes SessionTimeout after the last heartbeat, and at most 2 s more.
 func TestRedisGoesOnAfterAKill(t *testing.T) {
 	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		session := time.Second
@@ -20,7 +20,7 @@ func TestRedisGoesOnAfterAKill(t *testing.T) {
 			session = 6 * time.Second // brokers accept no less without configuration
 		}
 		if testkit.RaceDetector {
-			t.Logf("Redis went on %s after the kill", goesOn(t, env, rdb, session)) // which is not judged
+			t.Logf("Redis went on %s after the kill", goesOn(t, env, rdb, session)) // this time is not checked
 			return
 		}
 		testkit.AtMost(t, "Redis stood still after the kill", session+2*time.Second, func() time.Duration { return goesOn(t, env, rdb, session) })
@@ -28,7 +28,8 @@ func TestRedisGoesOnAfterAKill(t *testing.T) {
 }
 
 // goesOn kills the only member of a group, starts another one, and returns how long Redis got no
-// updates. For the brokers a member whose connection is cut is a killed one: it sends nothing more.
+// updates. The connection of the killed member is cut: the brokers see no difference, because it
+// sends nothing more.
 func goesOn(t *testing.T, env testkit.Env, rdb *redis.Client, session time.Duration) time.Duration {
 	t.Helper()
 	if err := rdb.FlushAll(t.Context()).Err(); err != nil {

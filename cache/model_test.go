@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/jsonw"
 )
 
-// history is a possible output of a fold: for each key values with growing stamps, in the order of
+// history is a possible output of a fold: values of each key with growing stamps, in the order of
 // the topic.
 type history struct {
 	records []*kgo.Record
@@ -28,7 +28,7 @@ func newHistory() *history {
 	return &history{last: map[string]*events.UnreadDelta{}, heads: map[string]*events.ChannelRecord{}}
 }
 
-// grow adds n records of so many users and channels.
+// grow adds n records of this many users and channels.
 func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
 	from := len(h.records)
 	for range n {
@@ -73,7 +73,7 @@ func (h *history) grow(rng *rand.Rand, n, users, channels int) []*kgo.Record {
 	return h.records[from:]
 }
 
-// want is the content of Redis after the whole history.
+// want returns the content of Redis after the whole history.
 func (h *history) want() map[string]string {
 	out := map[string]string{}
 	for _, d := range h.last {
@@ -158,8 +158,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// Any suffix may come again, in batches cut anywhere, by one owner after the other, even in another
-// order: Redis ends with the values that dominate.
+// Any suffix may come again, in batches cut anywhere, from one owner after the other, even in
+// another order. Redis ends with the values that dominate.
 func TestRepeatedAndReorderedSuffixes(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		rng := seeded(t)

@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestPanicEndsTheSession: wherever a cache panics, that session ends in words and another one
-// begins. Redis has everything in the end, written by the one member there is or by three, no lock
-// stays held, and no goroutine stays.
+// TestPanicEndsTheSession: wherever a cache panics, that session ends with an error and another one
+// begins. In the end Redis has everything, written by one member or by three. No lock stays held,
+// and no goroutine remains.
 func TestPanicEndsTheSession(t *testing.T) {
 	for i, n := range []int{1, 3, 1} {
 		packed := i == 2
@@ -50,7 +50,7 @@ func TestPanicEndsTheSession(t *testing.T) {
 			round := func() {
 				for _, place := range []string{"apply", "write", "advance", "poll", "fill", "assign"} {
 					armed.Store(&place)
-					if place == "fill" || place == "assign" { // they are where a session begins
+					if place == "fill" || place == "assign" { // a session begins there
 						if err := rdb.Del(t.Context(), epochKey).Err(); err != nil {
 							t.Fatal(err)
 						}

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// muted is a hook under which nothing can be published, and which counts the attempts.
+// muted is a hook that prevents publishing, and counts the attempts.
 type muted struct{ attempts int }
 
 func (m *muted) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -66,8 +66,8 @@ func TestOnlyWhatIsHeardIsPublished(t *testing.T) {
 	})
 }
 
-// TestWrittenAndNotPublished: an owner writes and dies before it publishes. The next one reads the
-// same records, finds them in Redis, and publishes them; those that come after once only.
+// TestWrittenAndNotPublished: an owner writes and dies before it publishes. The next owner reads
+// the same records, finds them in Redis, and publishes them. It publishes later records only once.
 func TestWrittenAndNotPublished(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		sub := rdb.Subscribe(t.Context(), UnreadChannel("u"))
@@ -99,12 +99,12 @@ func TestWrittenAndNotPublished(t *testing.T) {
 		}
 
 		next := own(t, rdb)
-		next.part.begun = 1 // where the log ended when it began: after the record
+		next.part.begun = 1 // the end of the log when it began: after the record
 		if got := next.apply(t, d); got != 0 {
 			t.Errorf("applied %d values that were there, want 0", got)
 		}
 		next.part.begun = 0
-		next.apply(t, d) // the same again, which no other writer can have written: nothing
+		next.apply(t, d) // no other writer can have written it: published only once
 		next.apply(t, reading(small("u", "c", 6, 1), "m4", 4, t0))
 		got := collect(t, sub, 2)
 		if !strings.Contains(got[0], `"stamp":"1.5.1.0"`) || !strings.Contains(got[1], `"stamp":"1.6.1.0"`) {

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// An emptied Redis is filled again; meanwhile readers miss, and never see a part.
+// An emptied Redis is filled again. Meanwhile readers miss, and never see a part of the values.
 func TestWipedRedisIsFilledAgain(t *testing.T) {
 	eachValues(t, func(t *testing.T, env testkit.Env, rdb *redis.Client) {
 		topics := env.Topics(t, nParts)
@@ -65,7 +65,7 @@ func TestWipedRedisIsFilledAgain(t *testing.T) {
 	})
 }
 
-// A Redis that is killed and comes back empty, and one that hangs.
+// Redis is killed and comes back empty, and then it hangs.
 func TestRedisDownAndBack(t *testing.T) {
 	server := testkit.Redis(t)
 	kafka := testkit.FakeKafka(t)
@@ -98,8 +98,8 @@ func TestRedisDownAndBack(t *testing.T) {
 	h.check(t, rdb)
 }
 
-// A failover to a replica that had not everything: data and cursors are older, and the difference
-// is read again.
+// A replica that lacked some writes takes over. Data and cursors are older, and the cache reads the
+// difference again.
 func TestFailoverThatLostWrites(t *testing.T) {
 	kafka := testkit.FakeKafka(t)
 	topics := testkit.Topics(t, kafka.ListenAddrs(), 1, 1)
@@ -112,7 +112,7 @@ func TestFailoverThatLostWrites(t *testing.T) {
 	m.ready(t)
 	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
 	caughtUp(t, h, m)
-	replica := map[string]map[string]string{} // all of Redis, as of now
+	replica := map[string]map[string]string{} // the current content of Redis
 	strs := map[string]string{}
 	copyAll(t, rdb, replica, strs)
 	produce(t, cl, topics, 1, h.grow(rng, 100, 3, 4)...)
@@ -141,7 +141,7 @@ func copyAll(t *testing.T, rdb *redis.Client, hashes map[string]map[string]strin
 	}
 }
 
-// putBack makes the content of Redis that of copyAll, all at once, as a failover does.
+// putBack replaces the content of Redis with that of copyAll, all at once, as a failover does.
 func putBack(ctx context.Context, rdb *redis.Client, hashes map[string]map[string]string, strs map[string]string) error {
 	pipe := rdb.TxPipeline()
 	pipe.FlushAll(ctx)

@@ -54,7 +54,7 @@ func TestThreadBesideItsChannel(t *testing.T) {
 	})
 }
 
-// With threads listed for good their pointers stay, also those that were written before.
+// With threads listed permanently their pointers stay, including those written before.
 func TestThreadsKeptForGood(t *testing.T) {
 	warmAndCold(t, func(t *testing.T, w *rig, rdb *redis.Client) {
 		w.apply(t, inThread(reading(small("u", "c", 5, 1), "m4", 4, t0), "t"))
@@ -126,8 +126,8 @@ func TestThreadIsPublished(t *testing.T) {
 	})
 }
 
-// View lists threads for 30 days before the newest message that the user can know of, and sums up
-// those of channels that are not muted.
+// View lists threads for 30 days before the newest message that the user may know of, and adds up
+// those whose channels are not muted.
 func TestViewListsThreads(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		const days = 24 * 3600 * 1000

@@ -34,7 +34,7 @@ func channelOfView(t *testing.T, v *View, id string) *Entry {
 	return &v.Channels[i]
 }
 
-// A level holds until its time by the clock of the reader, and the one after it from then on.
+// A level holds until its time by the clock of the reader. From then on the next level applies.
 func TestLevelsAreJudgedByTheReader(t *testing.T) {
 	eachFormat(t, func(t *testing.T, rdb *redis.Client) {
 		d := small("u", "c", 7, 1)

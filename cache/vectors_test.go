@@ -38,7 +38,8 @@ type vector struct {
 	Answer   any    `json:"answer"`
 }
 
-// both is a value in both forms. Field is that of the hash, or the id of a channel with its hash.
+// both is a value in both forms. Field is the field of the hash, or the id of the channel that the
+// hash is about.
 type both struct {
 	Field  string            `json:"field"`
 	JSON   string            `json:"json,omitempty"`
@@ -85,7 +86,7 @@ func (v *vector) fill(t *testing.T, rdb *redis.Client, values string) {
 	}
 }
 
-// Both readers make the same of the same bytes, whichever form these have.
+// Both readers get the same answer from the same values, in either form.
 func TestVectors(t *testing.T) {
 	rdb := redisClient(t, testkit.Redis(t).URL)
 	LoadLibrary(t, rdb)
@@ -148,7 +149,7 @@ func differ(t *testing.T, who string, got, want any) {
 	}
 }
 
-// vectorsToWrite are the vectors without answers.
+// vectorsToWrite returns the vectors without answers.
 func vectorsToWrite(t *testing.T) (list []*vector) {
 	for _, s := range vectorStories() {
 		v := &vector{Name: s.name, Now: s.now, Keys: s.keys, Listing: s.listing, Updated: s.updated, Inbox: []both{}, Threads: []both{}, Channels: []both{}}

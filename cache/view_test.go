@@ -17,7 +17,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// large is a delta of a member of a large channel.
+// large returns a delta of a member of a large channel.
 func large(user, channel string, readPos uint32) *events.UnreadDelta {
 	return &events.UnreadDelta{
 		UserID: []byte(user), ChannelID: []byte(channel), Member: true, Large: true, ReadPos: readPos, ReadEpoch: 1, Stamp: stampOf(9, 1),

@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// cutter makes connections that break after a number of written bytes, as often as wanted.
+// cutter makes connections that break after a number of written bytes, a given number of times.
 type cutter struct {
 	after int64 // bytes
 	cuts  atomic.Int64
@@ -50,8 +50,8 @@ func (c *cutConn) Write(b []byte) (int, error) {
 	return n, errors.New("cut")
 }
 
-// A connection that breaks in the middle of a pipeline leaves a part applied. The repeat brings the
-// rest, and nothing twice.
+// A connection that breaks amid a pipeline leaves a part applied. The retry applies the rest, and
+// nothing twice.
 func TestHalfAppliedPipeline(t *testing.T) {
 	redises(t, func(t *testing.T, rdb *redis.Client) {
 		rng := seeded(t)
@@ -60,7 +60,7 @@ func TestHalfAppliedPipeline(t *testing.T) {
 			o := *rdb.Options()
 			c := &cutter{after: after}
 			o.Dialer = c.dial
-			o.MaxRetries = 3 // as by default: a transaction must not go on with another connection
+			o.MaxRetries = 3 // the default: a transaction must not continue on another connection
 			broken := redis.NewClient(&o)
 			defer broken.Close()
 			w := own(t, broken)
@@ -102,7 +102,7 @@ func TestLateWriterIsHarmless(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if latter.tally.skipped > 0 { // the claim came after its query: it queries again
+		if latter.tally.skipped > 0 { // the claim came after its query, so it queries again
 			now.send(t, now.join(latter, unreadRecord(reading(small("u", "c", m, 2), "m9", 9, t0)), unreadRecord(left("u", "d", m, 2))))
 		}
 		equalDump(t, rdb, map[string]string{
@@ -138,16 +138,16 @@ func TestWriteEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestRefusedEndOfATransaction: a server accepts MULTI and then refuses EXEC and every command
-// after it, which leaves the connection inside the transaction. Later transactions do not meet that
+// TestRefusedEndOfATransaction: a server accepts MULTI and then refuses EXEC and every later
+// command, which leaves the connection inside the transaction. Later transactions do not use that
 // connection.
 func TestRefusedEndOfATransaction(t *testing.T) {
 	mini := testkit.Miniredis(t)
 	rdb := redisClient(t, "redis://"+mini.Addr(), func(o *redis.Options) { o.PoolSize = 1 })
 	r := own(t, rdb)
 	var refusals atomic.Int64
-	refusals.Store(4) // the end, and the commands for a connection that is given up
-	begun := false    // of the server's goroutine
+	refusals.Store(4) // EXEC, and the commands for a connection that is given up
+	begun := false    // only the server's goroutine uses it
 	mini.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
 		begun = begun || command == "EXEC"
 		if !begun || refusals.Add(-1) < 0 {

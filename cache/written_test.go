@@ -18,8 +18,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// beforeCursors runs something before the cursors are moved on, which does not happen if its
-// context ends with that.
+// beforeCursors runs a function before the cursors move. If the function ends the context, they do
+// not move.
 type beforeCursors struct {
 	do atomic.Pointer[func(context.Context)]
 }
@@ -46,7 +46,8 @@ func (b *beforeCursors) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 	return next
 }
 
-// site has topics of one partition, and a Redis with two clients, of which the second has the hook.
+// site returns topics of one partition, and a Redis with two clients, the second of which has the
+// hook.
 func site(t *testing.T) (kafka []string, topics testkit.TopicSet, plain, hooked *redis.Client, hook *beforeCursors) {
 	t.Helper()
 	kafka = testkit.FakeKafka(t).ListenAddrs()
@@ -57,9 +58,9 @@ func site(t *testing.T) (kafka []string, topics testkit.TopicSet, plain, hooked 
 	return kafka, topics, plain, hooked, hook
 }
 
-// A failover between the writing of a batch and the moving of its cursors: the new primary never
-// had the batch, and its cursors are just where they were. What was lost is read again all the
-// same.
+// A failover happens after a batch was written and before its cursors moved. The new primary never
+// had the batch, and its cursors are unchanged. The cache nevertheless reads the lost records
+// again.
 func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	kafka, topics, plain, hooked, hook := site(t)
 	cl := producer(t, kafka)
@@ -73,11 +74,11 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	copyAll(t, plain, replica, strs)
 
 	var failed atomic.Bool
-	failOver := func(context.Context) { // cursors are moved by one goroutine
+	failOver := func(context.Context) { // only one goroutine moves cursors
 		stored := map[string]map[string]string{}
 		copyAll(t, plain, stored, map[string]string{})
 		if failed.Load() || maps.EqualFunc(stored, replica, maps.Equal) {
-			return // nothing was written that could be lost, or it is done
+			return // nothing to lose was written, or it is done
 		}
 		if err := putBack(t.Context(), plain, replica, strs); err != nil {
 			t.Error(err)
@@ -95,13 +96,13 @@ func TestFailoverBeforeTheCursorsMove(t *testing.T) {
 	}
 }
 
-// A member that dies between the writing of a batch and the moving of its cursors: the next one
-// finds all of it in Redis, and is done.
+// A member dies after it wrote a batch and before it moved the cursors. The next member finds all
+// of it in Redis, and is done.
 func TestCrashBeforeTheCursorsMove(t *testing.T) {
 	kafka, topics, plain, hooked, hook := site(t)
 	cl := producer(t, kafka)
 	first := start(t, kafka, topics, hooked)
-	produce(t, cl, topics, 1, unreadRecord(small("u", "before", 1, 0))) // so that the next one is news, and not a filling
+	produce(t, cl, topics, 1, unreadRecord(small("u", "before", 1, 0))) // so that the next record is new, and not part of a filling
 	cursor := topics.Name(events.TopicUnread) + "/0"
 	moved := func(to string) func() bool {
 		return func() bool { return plain.HGet(t.Context(), cursorsKey, cursor).Val() == to }
@@ -156,8 +157,8 @@ func TestCursorsNeedTheMarksOfTheirBatch(t *testing.T) {
 }
 
 // Redis already has a batch that is read again, because its writer crashed before it moved the
-// cursor. The next writer moves it, and leaves a mark for that: a failover may lose the values that
-// it found as well as those that it writes.
+// cursor. The next writer moves it, and leaves a mark for that, because a failover may lose the
+// values that it found as well as those that it writes.
 func TestCursorsMoveOverWhatWasFound(t *testing.T) {
 	for name, begun := range map[string]int64{"written by another, to be published again": 1 << 40, "known to be published": 0} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// refused dials and returns the status that the handshake was refused with, or the code of the
+// refused dials and returns the status with which the handshake was refused, or the code of the
 // close.
 func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket.StatusCode) {
 	t.Helper()
@@ -37,7 +37,7 @@ func refused(t *testing.T, url string, o *websocket.DialOptions) (int, websocket
 }
 
 // With keys a token identifies the user: in a header, a subprotocol or a first frame, never in the
-// URL; and nothing of it gets into the log.
+// URL. The log contains nothing of it.
 func TestTokens(t *testing.T) {
 	var log testkit.Output
 	s := start(t, dev.Config{
@@ -148,7 +148,8 @@ func TestOrigins(t *testing.T) {
 	if status, _ := refused(t, own.URL+"/v1/socket?user_id=ann", origin("http://evil.example.com")); status != http.StatusForbidden {
 		t.Errorf("without a list, a foreign page: %d", status)
 	}
-	// A name that somebody else points here is that page's host and our own as well.
+	// A host name that somebody else points at this machine is both that page's host and the
+	// gateway's.
 	rebound := origin("http://evil.example.com")
 	rebound.Host = "evil.example.com"
 	if status, _ := refused(t, own.URL+"/v1/socket?user_id=ann", rebound); status != http.StatusForbidden {
@@ -156,8 +157,8 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-// TestLoopbackOrigins: a page that is being developed on this machine connects, another site's does
-// not, and the log names it once.
+// TestLoopbackOrigins: a page that is being developed on this machine connects, and another site's
+// page does not. The log names that page once.
 func TestLoopbackOrigins(t *testing.T) {
 	var log testkit.Output
 	s := start(t, dev.Config{

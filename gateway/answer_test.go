@@ -64,7 +64,7 @@ func TestPublicReadAfterAPrivateOne(t *testing.T) {
 		r := f.list("readers")[0].(map[string]any)
 		return r["user_id"] == "ann" && r["message_id"] == "m1"
 	})
-	// All that was written is in an update before the last of these is answered.
+	// Every read that was written is in an update before the answer to this frame.
 	if f := ann.do("channel.mute", `"channel_id":"general","muted":true`); f["type"] != "ack" {
 		t.Fatalf("mute: %v", f)
 	}
@@ -74,7 +74,7 @@ func TestPublicReadAfterAPrivateOne(t *testing.T) {
 	}
 }
 
-// The frame that brings the token is answered as any other: after hello, or before the close.
+// The gateway answers the frame with the token like any other: after hello, or before the close.
 func TestAuthIsAnswered(t *testing.T) {
 	s := start(t, dev.Config{Verifier: authtest.Verifier(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }}})
 	socket := s.URL + "/v1/socket"
@@ -97,7 +97,7 @@ func TestAuthIsAnswered(t *testing.T) {
 	}
 }
 
-// Who sends no token is closed with the code of a missing one.
+// A connection that sends no token is closed with the code for a missing one.
 func TestNoTokenCame(t *testing.T) {
 	s := start(t, dev.Config{
 		Verifier: authtest.Verifier(t),

@@ -87,7 +87,7 @@ func TestFocusLimit(t *testing.T) {
 	for i := range 130 {
 		channel := fmt.Sprintf("c%d", i)
 		for c.do("channel.focus", fmt.Sprintf(`"channel_id":%q`, channel)).text("code") == "not_found" {
-			c.next() // its delta is on the way
+			c.next() // its delta is coming
 		}
 		last := c.seen[len(c.seen)-1]
 		if want := map[bool]string{true: "ack", false: "error"}[i < 128]; last["type"] != want {
@@ -122,8 +122,8 @@ func TestFrameRate(t *testing.T) {
 	}
 }
 
-// TestPingFlood: pings count as frames do. They are answered as long as there is a share, then the
-// connection is closed.
+// TestPingFlood: pings count as frames do. The gateway answers them as long as the user's share
+// lasts, and then closes the connection.
 func TestPingFlood(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5}}})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -151,7 +151,7 @@ func TestPingFlood(t *testing.T) {
 	}
 }
 
-// TestPongFlood: so do pongs that answer no ping of the gateway's.
+// TestPongFlood: pongs that answer no ping of the gateway count as frames, too.
 func TestPongFlood(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{FramesPerSecond: 0.001, FramesBurst: 5}}})
 	conn := handshake(t, s)
@@ -197,7 +197,7 @@ func TestConnectionsPerUser(t *testing.T) {
 	}
 }
 
-// What a client sends cannot write lines of its own into the log, nor message text.
+// Frames of a client cannot write lines of their own, or message text, into the log.
 func TestLogInjection(t *testing.T) {
 	var log testkit.Output
 	s := start(t, dev.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})

@@ -20,9 +20,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// TestEventsByScopeAreNoted: events that a token of scope publish writes over a user's socket are
-// in the audit log, with the caller, the user, the address and the outcome; events of users with
-// their own tokens are not.
+// TestEventsByScopeAreNoted: the audit log has the events that a token of scope publish writes over
+// a user's socket, with the caller, the user, the address and the outcome. It does not have the
+// events of users with their own tokens.
 func TestEventsByScopeAreNoted(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit")
 	log, err := audit.Open(name, io.Discard, slog.New(slog.DiscardHandler))

@@ -54,8 +54,9 @@ func TestARecordBringsLabelsThatAnInboxAlreadyHad(t *testing.T) {
 	}
 }
 
-// The record of a channel comes before the delta that makes the first user here a member, so nobody
-// keeps it. The owner is asked whether the channel is archived, and for its labels: no delta has them.
+// The record of a channel comes before the delta that makes the first user here a member, so the
+// gateway drops the record. It asks the owner whether the channel is archived, and for its labels,
+// because no delta has them.
 func TestWhoIsAddedAfterTheRecordLearnsTheLabels(t *testing.T) {
 	g := bare()
 	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}

@@ -12,9 +12,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// TestABombLeavesSocketsAlone: a batch of messages that would become more than a node may hold stops
-// its partition. Sockets keep their connection and hear of the channels of others, and messages of
-// others are reported as queued.
+// TestABombLeavesSocketsAlone: a batch of messages that would decompress to more than a node may
+// hold stops its partition. Sockets keep their connection and get updates of other channels, and
+// messages of other channels are reported as queued.
 func TestABombLeavesSocketsAlone(t *testing.T) {
 	var log testkit.Output
 	s := start(t, dev.Config{Partitions: 2, Memory: 128 << 20, Logger: slog.New(slog.NewTextHandler(&log, nil))})

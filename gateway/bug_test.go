@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A frame that goes to several devices and cannot be encoded is sent to none of them: each
-// connection ends. The second one once got an empty frame, since sync.Once takes a function that
-// panics to be done.
+// A frame for several devices that cannot be encoded goes to none of them: each connection ends.
+// sync.Once counts a function that panics as done, so the second device must not get an empty
+// frame.
 func TestABugInAFrameIsEveryDevices(t *testing.T) {
 	f := frames.Lazy(10, func() []byte { panic("planted") })
 	for device := range 3 {

@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// patience is how long a test waits for something that must come.
+// patience is how long a test waits for a required frame.
 const patience = 2 * time.Minute
 
 func within(t testing.TB) context.Context {
@@ -70,19 +70,19 @@ func (f frame) at(path string) (v any) {
 	return v
 }
 
-// client is one device. It takes frames, and answers pings, while the test does other work: a
-// device that does not is dropped as too slow, which on a slow machine happens to a test that
-// writes for half a minute.
+// client is one device. It takes frames, and answers pings, while the test does other work. The
+// gateway drops a device that does not as too slow. On a slow machine this would happen to a test
+// that writes for half a minute.
 type client struct {
 	t    testing.TB
 	ws   *websocket.Conn
 	seen []frame
-	read int // frames of seen that until has been past
+	read int // frames of seen that until has skipped
 	ids  int
-	came chan arrival // nil: it takes a frame when the test wants one
+	came chan arrival // nil: it takes a frame only when the test asks for one
 }
 
-// arrival is a frame, or why there are no more.
+// arrival is a frame, or the reason why there are no more.
 type arrival struct {
 	body []byte
 	err  error
@@ -199,8 +199,7 @@ func (c *client) send(format string, args ...any) {
 	}
 }
 
-// do sends a command, given as its fields, and returns its answer. What comes before that is in
-// seen.
+// do sends a command, given as its fields, and returns its answer. Earlier frames are in seen.
 func (c *client) do(kind, fields string) frame {
 	c.t.Helper()
 	c.ids++
@@ -241,7 +240,7 @@ func (c *client) closed() websocket.StatusCode {
 	}
 }
 
-// emit publishes events, each as JSON of an ingest event, and returns where they are.
+// emit publishes events, each as JSON of an ingest event, and returns their tokens.
 func emit(t testing.TB, url string, list ...string) []string {
 	t.Helper()
 	req := &ingestv1.PublishRequest{}
@@ -259,7 +258,7 @@ func emit(t testing.TB, url string, list ...string) []string {
 	return res.Msg.After
 }
 
-// folded publishes events and waits until the fold has them, as a member of a channel would see it.
+// folded publishes events and waits until they are folded, as a member of a channel would see it.
 func folded(t testing.TB, url, user, channel string, list ...string) {
 	t.Helper()
 	req := connect.NewRequest(&queryv1.GetUnreadRequest{UserId: user, ChannelId: channel, After: emit(t, url, list...)})

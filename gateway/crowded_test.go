@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// longest runs fn and measures how long another user of the same shard had to wait at most, and how
-// long fn took.
+// longest runs fn. It returns the longest time that another user of the same shard had to wait, and
+// the duration of fn.
 func longest(h *hub, fn func()) (wait, took time.Duration) {
 	done, measured := make(chan struct{}), make(chan time.Duration)
 	go func() {
@@ -20,7 +20,7 @@ func longest(h *hub, fn func()) (wait, took time.Duration) {
 		for {
 			began := time.Now()
 			h.mu.Lock()
-			h.mu.Unlock() //nolint:staticcheck // only the waiting counts
+			h.mu.Unlock() //nolint:staticcheck // only the wait is measured
 			most = max(most, time.Since(began))
 			select {
 			case <-done:
@@ -103,9 +103,9 @@ func crowdComesAndGoes(t *testing.T) (slow []string) {
 	return slow
 }
 
-// TestWhatHappensWhileAnInboxIsInstalled: between two slices of an inbox the timeline removes a
-// channel, another is joined, and deltas come. The device gets the newest of everything, and
-// nothing of the channel that was left.
+// TestWhatHappensWhileAnInboxIsInstalled: between two slices of an inbox the timeline removes one
+// channel and adds another, and deltas come. The device gets the newest value of everything, and
+// nothing of the channel that its user left.
 func TestWhatHappensWhileAnInboxIsInstalled(t *testing.T) {
 	const many = 20 * sliceSteps
 	g := bare()
@@ -124,7 +124,7 @@ func TestWhatHappensWhileAnInboxIsInstalled(t *testing.T) {
 		defer h.mu.Unlock()
 		slices++
 		if !c.loading {
-			return // the inbox waits: what is left now makes it be read again, from owners that are not here
+			return // the inbox waits; leaving now would read it again, from owners that do not exist here
 		}
 		for range 100 {
 			offset++

@@ -8,9 +8,9 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// ann reads a large channel on another device, and an inbox brings that to this one before the
-// delta comes, which then has nothing new. Her exceptions from before the read are no basis for
-// later counts.
+// ann reads a large channel on another device. An inbox brings that to this device before the delta
+// comes, which then has nothing new. The gateway must not derive later counts from her exceptions
+// from before the read.
 func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -34,11 +34,11 @@ func TestCountsAfterAnInboxAreNotDerivedFromBeforeIt(t *testing.T) {
 	}
 	g.hubs.list[0].setMember(u, u.entryOf("crowd"), "crowd", true)
 	record(50, 50)
-	answered := func() { // that the owner had nothing to add
+	answered := func() { // the owner had nothing to add
 		<-g.asks
 		u.entries["crowd"].asking = false
 	}
-	answered() // before the first delta nothing can be derived
+	answered() // without a delta nothing can be derived
 	delta(50, 1, 10)
 	is("derived", 40, 0)
 	inbox := &inbox{

@@ -25,8 +25,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// town is a stack with the traffic of a company, whose log is the truth that devices are compared
-// with.
+// town is a stack with the traffic of a company. Devices are compared with its log.
 type town struct {
 	t *testing.T
 	*dev.Stack
@@ -39,7 +38,7 @@ type town struct {
 
 const townPartitions = 2
 
-// newTown starts a stack with limits that do not meet devices which connect again and again.
+// newTown starts a stack with limits that devices do not reach, although they reconnect repeatedly.
 func newTown(t *testing.T) *town {
 	t.Helper()
 	w := &town{t: t, settings: projections.DefaultSettings()}
@@ -59,8 +58,8 @@ func newTown(t *testing.T) *town {
 
 var boundless = gateway.Limits{HandshakesPerSecond: 1e6, HandshakesBurst: 1e6}
 
-// write writes some events of the company, and a message into a channel of each size that every
-// device is a member of.
+// write writes some events of the company, and a message into one channel of each size. Every
+// device is a member of these channels.
 func (w *town) write(n int) {
 	w.t.Helper()
 	w.work.Write(n)
@@ -75,7 +74,7 @@ func (w *town) write(n int) {
 	w.batch = w.batch[:0]
 }
 
-// event adds an event to the next ones, at the company's time.
+// event adds an event to the next batch, at the company's time.
 func (w *town) event(e *eventsv1.MessageEvent) {
 	value, err := proto.Marshal(e)
 	if err != nil {
@@ -87,7 +86,7 @@ func (w *town) event(e *eventsv1.MessageEvent) {
 	})
 }
 
-// log is all that the input topics have.
+// log returns the content of the input topics.
 func (w *town) log() *checker.Log {
 	w.t.Helper()
 	ends, err := kadm.NewClient(w.cl).ListEndOffsets(within(w.t), events.InputTopics[:]...)
@@ -112,8 +111,8 @@ func (w *town) log() *checker.Log {
 type device struct {
 	t   *testing.T
 	url string
-	// frames is how many frames of its n-th connection it takes before it ends it; negative: all.
-	// Nil: all of each.
+	// frames returns how many frames the device takes on its n-th connection before it ends the
+	// connection; negative: all. If frames is nil, the device takes all frames of every connection.
 	frames func(n int) int
 
 	mu          sync.Mutex
@@ -122,7 +121,7 @@ type device struct {
 	wrong       error
 }
 
-// device starts one; it ends with the test.
+// device starts a device, which ends with the test.
 func (w *town) device(url, user string, frames func(int) int) *device {
 	d := &device{t: w.t, url: url + "/v1/socket?user_id=" + user, frames: frames, is: checker.Device{User: user}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -131,7 +130,7 @@ func (w *town) device(url, user string, frames func(int) int) *device {
 		defer close(done)
 		for ctx.Err() == nil {
 			if !d.connection(ctx) {
-				time.Sleep(5 * time.Millisecond) // not there: a client's backoff
+				time.Sleep(5 * time.Millisecond) // a client's backoff
 			}
 		}
 	}()
@@ -139,7 +138,7 @@ func (w *town) device(url, user string, frames func(int) int) *device {
 	return d
 }
 
-// connection is the life of one connection. It reports whether there was one.
+// connection runs one connection. It reports whether there was one.
 func (d *device) connection(ctx context.Context) bool {
 	within, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -158,7 +157,7 @@ func (d *device) connection(ctx context.Context) bool {
 	}
 	d.mu.Unlock()
 	for ; left != 0; left-- {
-		// A real client pings a silent gateway; this one gives it up.
+		// A real client pings a silent gateway; this one gives up.
 		quiet, cancel := context.WithTimeout(ctx, 15*time.Second)
 		_, b, err := ws.Read(quiet)
 		cancel()
@@ -174,16 +173,16 @@ func (d *device) connection(ctx context.Context) bool {
 	return true
 }
 
-// heard returns how many messages the device got.
+// heard returns the number of messages that the device got.
 func (d *device) heard() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.is.Messages
 }
 
-// paced writes no faster than what is written is folded and sent: a device would otherwise wait for
-// its inbox, which includes all that was written when it came, and not be cut off where it is to
-// be.
+// paced writes no faster than the events are folded and sent. Otherwise a device would wait for its
+// inbox, which includes everything written before it, and would not be cut off at the planned
+// frame.
 func (w *town) paced(n int, listener *device) {
 	before := listener.heard()
 	w.write(n)
@@ -192,7 +191,7 @@ func (w *town) paced(n int, listener *device) {
 	}
 }
 
-// made is how many connections there were.
+// made returns the number of connections so far.
 func (d *device) made() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

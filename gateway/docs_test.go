@@ -15,10 +15,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/docs"
 )
 
-// varying are fields whose values a document cannot have; they are compared by name.
+// varying are fields whose values vary, so the test compares only their names.
 var varying = []string{"instance_id", "request_id", "at", "last_read_at", "stamp", "after", "evaluated_at"}
 
-// same compares a frame with that of the document.
+// same compares a frame with the frame in the document.
 func same(got, want any, path string) string {
 	if list, isList := want.([]any); isList {
 		items, _ := got.([]any)
@@ -61,7 +61,7 @@ func same(got, want any, path string) string {
 	return ""
 }
 
-// The conversation of docs/gateway.md happens as it stands there.
+// The gateway sends and answers the frames of the conversation in docs/gateway.md as they are.
 func TestTheDocumentsConversation(t *testing.T) {
 	doc, err := os.ReadFile("../docs/gateway.md")
 	if err != nil {
@@ -95,12 +95,12 @@ func TestTheDocumentsConversation(t *testing.T) {
 				t.Fatalf("%s: %v", text, err)
 			}
 			kind, _ := want["type"].(string)
-			c.read = from // within a block the order may differ
+			c.read = from // the order within a block may differ
 			if strings.HasPrefix(kind, "receipt.") {
-				c.read = 0 // published at their own time
+				c.read = 0 // they are published at their own time
 			}
 			c.until(kind, "", func(f frame) bool {
-				// An update of a command of a block before may come late.
+				// An update that an earlier block caused may come late.
 				return want["id"] == f["id"] && (kind != "unread.updated" || same(map[string]any(f), want, kind) == "")
 			})
 			if why := same(map[string]any(c.seen[c.read-1]), want, kind); why != "" {
@@ -123,8 +123,8 @@ func mustJSON(v any) []byte {
 	return b
 }
 
-// The frames that docs/gateway.md shows apart from the conversation are taken as they stand there:
-// each is answered once it has an id.
+// The gateway accepts the frames that docs/gateway.md shows outside of the conversation: it answers
+// each once the frame has an id.
 func TestTheDocumentsOtherFrames(t *testing.T) {
 	page, err := os.ReadFile("../docs/gateway.md")
 	if err != nil {
@@ -142,7 +142,8 @@ func TestTheDocumentsOtherFrames(t *testing.T) {
 	dialed(t, s.URL, "ann").answers(blocks[1], 6)
 }
 
-// answers sends the frames of a block, each with an id, and awaits that all of them are taken.
+// answers sends the frames of a block, each with an id, and waits for the acceptance of all of
+// them.
 func (c *client) answers(block string, want int) {
 	c.t.Helper()
 	sent := 0

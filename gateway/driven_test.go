@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// The topics that a driven gateway reads.
+// These are the topics that a driven gateway reads.
 const (
 	ofMessages = iota
 	ofDeltas
@@ -27,25 +27,25 @@ const (
 	drivenTopics
 )
 
-// driven is a gateway whose feed a test drives, of one partition with one owner. Each topic arrives
-// in its own order, independently of the others. Inboxes are read and installed at some time, and
-// so are questions answered.
+// driven is a gateway whose feed a test drives, with one partition and one owner. Each topic
+// arrives in its own order, independently of the others. Inboxes are read and installed at any
+// time, and so are answers.
 type driven struct {
 	g       *Gateway
 	p       *projections.Partition
 	arrive  [drivenTopics][]func() // records that have not arrived yet
 	devices []*drivenDevice
-	loads   chan struct{} // an inbox is to be read
+	loads   chan struct{} // an inbox must be read
 	decoder decoder
 }
 
 // drivenDevice is the device of a user, and its written frames.
 type drivenDevice struct {
 	user   string
-	c      *conn // nil: it has no connection
+	c      *conn // nil: there is no connection
 	frames []json.RawMessage
-	wants  bool   // its inbox is to be read
-	inbox  *inbox // that was read and is not installed yet
+	wants  bool   // its inbox must be read
+	inbox  *inbox // read and not installed yet
 	after  []string
 }
 
@@ -70,7 +70,7 @@ func (n onlyNode) Partitions() int32                                      { retu
 func (n onlyNode) Live(int32) (*projections.Partition, error)             { return n.p, nil }
 func (n onlyNode) Wait(context.Context, int32, events.Input, int64) error { return nil }
 
-// stoodStill asks as of the beginning of time.
+// stoodStill evaluates every query as of time zero.
 type stoodStill struct{ *query.Local }
 
 var beginning = timestamppb.New(time.UnixMilli(script.Start))
@@ -90,7 +90,7 @@ func (s stoodStill) GetThreads(ctx context.Context, m *queryv1.GetThreadsRequest
 	return s.Local.GetThreads(ctx, m)
 }
 
-// connect gives a device a connection, in the place of the one that it has.
+// connect gives a device a connection, which replaces the existing one.
 func (d *driven) connect(dev *drivenDevice) {
 	h := d.g.hubs.list[0]
 	if dev.c != nil {
@@ -116,7 +116,7 @@ func (d *driven) drain(t *rapid.T) {
 	}
 }
 
-// fold folds a record; if it is a message, it will arrive at the gateway, too.
+// fold folds a record. A message will also arrive at the gateway.
 func (d *driven) fold(t *rapid.T, r *script.Record) {
 	r.Fold(d.p)
 	if r.Input != events.Messages {
@@ -129,7 +129,7 @@ func (d *driven) fold(t *rapid.T, r *script.Record) {
 	d.arrives(t, ofMessages, d.g.takeMessage, &kgo.Record{Key: r.Key(), Value: value, Offset: r.Offset, Timestamp: time.UnixMilli(r.Timestamp)})
 }
 
-// arrives puts a record into a topic, which the gateway will take with take.
+// arrives adds a record to a topic. When it arrives, the gateway takes it with take.
 func (d *driven) arrives(t *rapid.T, topic int, take func(*kgo.Record, *decoder) error, r *kgo.Record) {
 	d.arrive[topic] = append(d.arrive[topic], func() {
 		if err := take(r, &d.decoder); err != nil {
@@ -138,7 +138,7 @@ func (d *driven) arrives(t *rapid.T, topic int, take func(*kgo.Record, *decoder)
 	})
 }
 
-// step lets one thing happen, if there is anything of its sort; it reports whether there was.
+// step performs one action of a kind, if there is any, and reports whether it did.
 func (d *driven) step(t *rapid.T, what int) (done bool) {
 	switch {
 	case what < drivenTopics && len(d.arrive[what]) > 0:
@@ -158,7 +158,7 @@ func (d *driven) step(t *rapid.T, what int) (done bool) {
 	return done
 }
 
-// begun notes whether the gateway has begun to read a device's inbox, which it does in a goroutine.
+// begun records that the gateway has begun to read a device's inbox, which it does in a goroutine.
 func (d *driven) begun(dev *drivenDevice) {
 	if dev.c == nil || dev.wants {
 		return
@@ -169,7 +169,7 @@ func (d *driven) begun(dev *drivenDevice) {
 	}
 }
 
-// load does the next thing of the reading of an inbox.
+// load performs the next step of reading an inbox.
 func (d *driven) load(t *rapid.T, dev *drivenDevice) bool {
 	switch {
 	case dev.c == nil || !dev.wants:
@@ -199,10 +199,10 @@ func (d *driven) write(dev *drivenDevice) {
 	for _, it := range dev.c.Waiting() {
 		dev.frames = append(dev.frames, slices.Clone(it.Bytes()))
 	}
-	dev.c.DropValues() // and all others
+	dev.c.DropValues() // and all other frames
 }
 
-// settle lets everything happen, and writes it.
+// settle performs all pending actions, and writes the results.
 func (d *driven) settle(t *rapid.T) {
 	for quiet := false; !quiet; {
 		quiet = true

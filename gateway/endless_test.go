@@ -23,7 +23,7 @@ import (
 // A thousand devices (B9): a gateway releases all resources of a connection, its subscriptions and
 // its queue, however the connection ends.
 
-// fleeting is a device that is gone in a moment.
+// fleeting is a device that disappears soon.
 type fleeting struct {
 	url string
 	raw net.Conn // below the WebSocket
@@ -44,7 +44,7 @@ func dialRaw(ctx context.Context, url, user string) (*fleeting, error) {
 	return f, err
 }
 
-// reset ends the connection without a word, as a machine that is gone does.
+// reset ends the connection without a close frame, like a machine that disappears.
 func (f *fleeting) reset() {
 	if tcp, ok := f.raw.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -53,7 +53,7 @@ func (f *fleeting) reset() {
 	_ = f.ws.CloseNow() // frees the client's resources
 }
 
-// frames reads so many, fewer if the connection ends.
+// frames reads up to n frames, fewer if the connection ends.
 func (f *fleeting) frames(ctx context.Context, n int) {
 	for range n {
 		if _, _, err := f.ws.Read(ctx); err != nil {
@@ -106,7 +106,7 @@ var fates = map[string]func(ctx context.Context, f *fleeting, r *rand.Rand){
 	"there for a while": func(ctx context.Context, f *fleeting, r *rand.Rand) { f.frames(ctx, 2+r.IntN(20)) },
 }
 
-// metric is the value of one that the node shows.
+// metric returns the value of a metric of the node.
 func metric(t *testing.T, url, name string) string {
 	t.Helper()
 	res, err := http.Get(url + "/metrics")
@@ -128,11 +128,11 @@ func metric(t *testing.T, url, name string) string {
 }
 
 // TestThousandDevices (B9): devices connect and break off a thousand times while messages come,
-// sometimes so many at once that a device's queue overflows. After the second half the process uses
-// no more than after the first, and then no user is connected.
+// sometimes enough at once to overflow a device's queue. After the second half the process uses no
+// more than after the first, and no user is connected.
 func TestThousandDevices(t *testing.T) {
 	limits := boundless
-	limits.QueueBytes = 5 << 10 // a burst of messages is more
+	limits.QueueBytes = 5 << 10 // less than a burst of messages
 	limits.FramesPerSecond, limits.FramesBurst = 1e6, 1e6
 	limits.AddressFramesPerSecond, limits.AddressFramesBurst = 1e6, 1e6
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: limits}})
@@ -170,7 +170,7 @@ func TestThousandDevices(t *testing.T) {
 						failed.Add(1)
 						continue
 					}
-					ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // of which one that is there has a while
+					ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond) // a device that is connected uses part of it
 					fates[names[r.IntN(len(names))]](ctx, f, r)
 					cancel()
 					f.reset()
@@ -180,7 +180,7 @@ func TestThousandDevices(t *testing.T) {
 		}
 		done := make(chan struct{})
 		go func() { wg.Wait(); close(done) }()
-		for i := range 60 { // the brokers are in this process: what they keep is to be the same everywhere
+		for i := range 60 { // makes the brokers, which are in this process, keep the same amount everywhere
 			burst := 1
 			if i%6 == 0 {
 				burst = 12
@@ -199,7 +199,7 @@ func TestThousandDevices(t *testing.T) {
 		<-done
 		testkit.Await(t, "no connection is open, as nobody is there", func() bool { return metric(t, s.URL, open) == "0" })
 	}
-	come(total / 5) // the first ones are met by stores that are still growing
+	come(total / 5) // the stores still grow during the first ones
 	testkit.NoGrowth(t, testkit.Usage{Goroutines: 12, Descriptors: 12, Heap: 3 << 19, Resident: 64 << 20}, func() { come(total * 2 / 5) })
 	t.Logf("%d connections, %d in vain, %s too slow, %d messages in %s", met.Load(), failed.Load(),
 		metric(t, s.URL, "tidemark_gateway_slow_clients_total"), posts, time.Since(begun).Round(time.Millisecond))

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Plant has f called at the named places.
+// Plant makes the gateway call f at the named places.
 func (c *Config) Plant(f func(where string)) { c.planted = f }
 
-// Locked returns which of the gateway's locks is held at a moment when none should be; "" if none
-// is.
+// Locked returns the name of a lock of the gateway that is held although none should be, or "".
 func (g *Gateway) Locked() string {
 	for _, h := range g.hubs.list {
 		if !h.mu.TryLock() {
@@ -38,7 +37,7 @@ func (g *Gateway) Locked() string {
 	return ""
 }
 
-// returns reports whether f, which takes a lock, gets it.
+// returns reports whether f, which takes a lock, returns.
 func returns(f func()) bool {
 	done := make(chan struct{})
 	go func() { f(); close(done) }()
@@ -50,7 +49,7 @@ func returns(f func()) bool {
 	}
 }
 
-// Connections is how many places of Limits.Connections are taken.
+// Connections returns how many slots of Limits.Connections are taken.
 func (g *Gateway) Connections() int64 { return g.count.Load() }
 
 // Wrong returns a user whose totals are not the sum of their channels and threads; "" if there is

@@ -14,9 +14,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A partition fails under a device. Its channels elsewhere continue; of those in it nothing comes,
-// and no frame reports that. An inbox request shows it, and so does a new connection. Events that
-// the device writes are kept for when the partition is back.
+// A partition fails while a device is connected. Channels in other partitions continue. The device
+// gets nothing more of channels in the failed one, and no frame reports that. An inbox request
+// shows it, and so does a new connection. Events that the device writes are kept until the
+// partition is back.
 func TestAPartitionFailsUnderADevice(t *testing.T) {
 	const fails, partitions = "general", 4
 	s := start(t, dev.Config{Partitions: partitions})
@@ -65,7 +66,7 @@ func TestAPartitionFailsUnderADevice(t *testing.T) {
 	if code := dial(t, s.URL+"/v1/socket?user_id=ann", nil).closed(); code != gateway.CloseTryAgain {
 		t.Errorf("who comes now is closed with %d", code)
 	}
-	// For users of whom the partition holds nothing, everything works as always.
+	// Everything works for users of whom the partition has nothing.
 	eve := dialed(t, s.URL, "eve")
 	emit(t, s.URL, posted(well, "o2", "bob"))
 	eve.until("unread.updated", well, unreadIs(2))

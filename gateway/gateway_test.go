@@ -7,8 +7,9 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// A message reaches both members with its seq, and is unread only for the one who did not write it;
-// reading it on one device moves badge and pointer on the other, which sees which device did it.
+// A message reaches both members with its seq, and is unread only for the member who did not write
+// it. Reading it on one device moves badge and pointer on the user's other device, which gets the
+// id of the first.
 func TestTwoPeopleThreeDevices(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"), joined("other", "bob"))
@@ -68,7 +69,7 @@ func TestAutoRead(t *testing.T) {
 	ann.until("unread.updated", "general", unreadIs(1))
 	emit(t, s.URL, posted("general", "m3", "bob"))
 	ann.until("unread.updated", "general", unreadIs(2))
-	// Had m3 been read, that would be in chat.reads before this mute, and in its delta.
+	// A read of m3 would be in chat.reads before this mute, and in its delta.
 	ann.do("channel.mute", `"channel_id":"general","muted":true`)
 	if f := ann.until("unread.updated", "general", func(f frame) bool { return f["muted"] == true }); f.number("unread") != 2 ||
 		f.number("totals.unread") != 0 {
@@ -86,9 +87,9 @@ func TestAutoRead(t *testing.T) {
 	}
 }
 
-// The focus of a flagged channel writes a read up to its head: the flag goes, and what was unread
-// is read. A channel without messages only loses its flag. Without a flag, a focus reads nothing
-// that is there.
+// Focusing a flagged channel writes a read up to its head: it removes the flag and reads what was
+// unread. In a channel without messages it only removes the flag. Without a flag, a focus reads no
+// existing message.
 func TestFocusOfAFlaggedChannel(t *testing.T) {
 	s := start(t, dev.Config{})
 	emit(t, s.URL, joined("general", "ann", "bob"), joined("empty", "ann", "bob"), joined("plain", "ann", "bob"))

@@ -27,9 +27,9 @@ func unlocked(t *testing.T, what string, all []*hub, f func()) {
 	}
 }
 
-// Encoding needs no shard: frames are encoded by the connection that writes them, while others
-// change the counts of the same shard. A delta that no connection needs is not decoded at all, and
-// one for a user waits only for their shard.
+// Encoding needs no shard: the connection that writes frames encodes them, while others change the
+// counts of the same shard. The gateway does not decode a delta that no connection needs, and a
+// delta for a user waits only for that user's shard.
 func TestShardsAreIndependent(t *testing.T) {
 	g := bare()
 	g.cfg.Now = time.Now
@@ -81,8 +81,8 @@ func TestShardsAreIndependent(t *testing.T) {
 	}
 }
 
-// Values are decoded before a shard's lock is taken, of channels that every shard has too: a value
-// that cannot be decoded is passed over although all locks are held.
+// The gateway decodes values before it takes a shard's lock, including values of channels that
+// every shard has. It skips a value that cannot be decoded even while all locks are held.
 func TestDecodingNeedsNoShard(t *testing.T) {
 	g := bare()
 	g.cfg.Now = time.Now
@@ -97,8 +97,8 @@ func TestDecodingNeedsNoShard(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		take func(*kgo.Record, *decoder) error
-		good []byte // a value that is not of this channel's record, yet decodes; nil: none is tried
-		bad  bool   // an error is returned
+		good []byte // a value that decodes, but is not of this channel's record; nil: none is tried
+		bad  bool   // whether take returns an error
 	}{
 		{"a message", g.takeMessage, []byte(`{"channel_id":"nobody's","message_posted":{"message_id":"m","sender_id":"ann"}}`), false},
 		{"a channel's record", g.takeChannel, nil, true},

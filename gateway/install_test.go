@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// inboxOf is an inbox that lists channels with so many unread each, up to an offset.
+// inboxOf returns an inbox that lists channels with these unread counts, up to an offset.
 func inboxOf(m int64, unread map[string]uint32) *inbox {
 	at := view.Position{0: {M: m}}
 	in := &inbox{at: at, threadsAt: at}
@@ -22,8 +22,8 @@ func inboxOf(m int64, unread map[string]uint32) *inbox {
 	return in
 }
 
-// A device that takes its frames slowly asks twice for an inbox. What it takes in the end is the
-// fresh one, and answers that wait beside them are not lost.
+// A device that takes its frames slowly requests an inbox twice. In the end it gets the fresh one,
+// and answers that wait beside them are not lost.
 func TestAFreshInboxReplacesOneThatWaits(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -42,8 +42,8 @@ func TestAFreshInboxReplacesOneThatWaits(t *testing.T) {
 	}
 }
 
-// A delta or an inbox may tell of a leave before the timeline does. The gateway drops what waits
-// for the user's devices in either case.
+// A delta or an inbox may contain a leave before the timeline does. In either case the gateway
+// drops the frames that wait for the user's devices.
 func TestWhoLeftByTheFoldsWordHearsNothingThatWaited(t *testing.T) {
 	for name, leave := range map[string]func(g *Gateway, u *user){
 		"a delta": func(g *Gateway, u *user) {
@@ -72,8 +72,8 @@ func TestWhoLeftByTheFoldsWordHearsNothingThatWaited(t *testing.T) {
 	}
 }
 
-// What an inbox changes is told to the other devices with the totals of that moment, and in the end
-// with those of all.
+// The other devices get an inbox's changes with the totals of that moment, and in the end with the
+// totals of all changes.
 func TestTotalsWhileAnInboxIsInstalled(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -82,7 +82,7 @@ func TestTotalsWhileAnInboxIsInstalled(t *testing.T) {
 		id := fmt.Sprintf("c%d", i)
 		first[id], later[id] = 1, uint32(10*i)
 	}
-	delete(later, "c9") // which they have left
+	delete(later, "c9") // a channel that they have left
 	g.install(g.loadingDevice(t, u), inboxOf(10, first), false)
 	d := g.device(t, u)
 	g.install(g.loadingDevice(t, u), inboxOf(20, later), false)
@@ -105,8 +105,8 @@ func TestTotalsWhileAnInboxIsInstalled(t *testing.T) {
 	}
 }
 
-// The gateway forgives refused frames with time: a user who exceeds their share now and then keeps
-// the connection for weeks, and one who goes on exceeding it loses it.
+// The gateway forgives refused frames with time. A user who exceeds their share now and then keeps
+// the connection for weeks, and a user who does so continuously loses it.
 func TestRefusalsAreForgiven(t *testing.T) {
 	g := bare()
 	now := time.Unix(0, 0)
@@ -133,7 +133,7 @@ func TestRefusalsAreForgiven(t *testing.T) {
 	}
 }
 
-// frame2 is a field of a field.
+// frame2 returns a field of a field.
 func frame2(f map[string]any, outer, inner string) any {
 	m, _ := f[outer].(map[string]any)
 	return m[inner]

@@ -18,7 +18,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// No forged token connects, wherever it stands.
+// No forged token connects, wherever the request has it.
 func TestForgedTokens(t *testing.T) {
 	s := start(t, dev.Config{
 		Verifier: authtest.VerifierOfTwo(t), Gateway: gateway.Config{OwnAccount: func() error { return nil }, Limits: gateway.Limits{HandshakesBurst: 1000}},
@@ -56,7 +56,7 @@ func TestGuessingChannels(t *testing.T) {
 			t.Errorf("%s tells one from the other: %v, %v", kind, there, missing)
 		}
 	}
-	// Nothing of it was written: bob and cleo get no new member, and ann gets nothing at all.
+	// No event was written: bob and cleo get no new member, and ann gets nothing at all.
 	bob := dialed(t, s.URL, "bob")
 	if f := bob.do("read_state", `"channel_id":"theirs"`); len(f.list("readers")) != 2 {
 		t.Errorf("readers of the channel: %v", f)
@@ -70,8 +70,8 @@ func TestGuessingChannels(t *testing.T) {
 	}
 }
 
-// masked is a frame of a client: first byte (FIN, reserved bits, opcode), payload, masked with
-// zeros.
+// masked returns a frame of a client: first byte (FIN, reserved bits, opcode), and a payload that
+// is masked with zeros.
 func masked(first byte, payload string) []byte {
 	b := []byte{first}
 	switch n := len(payload); {
@@ -102,7 +102,7 @@ func closeCode(t *testing.T, conn net.Conn) websocket.StatusCode {
 		size := int64(head[1])
 		if size == 126 {
 			var n [2]byte
-			_, _ = io.ReadFull(r, n[:]) // missing frames show with the next one
+			_, _ = io.ReadFull(r, n[:]) // a missing byte shows at the next frame
 			size = int64(binary.BigEndian.Uint16(n[:]))
 		}
 		if head[0]&0x0F != 8 {
@@ -115,11 +115,11 @@ func closeCode(t *testing.T, conn net.Conn) websocket.StatusCode {
 	}
 }
 
-// Bytes that no WebSocket may send end the connection, and cost no memory; the close code has the
+// Bytes that the protocol forbids end the connection, and cost no memory. The close code has the
 // reason if there is one.
 func TestFramesThatBreakTheProtocol(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{HandshakesBurst: 1000}}})
-	var fragments []byte // each is small, together they are a byte too long
+	var fragments []byte // each is small; together they exceed the limit by a byte
 	for i, piece := 0, strings.Repeat(" ", 4096); i < 16; i++ {
 		fragments = append(fragments, masked(map[bool]byte{true: 0x01}[i == 0], piece)...)
 	}
@@ -148,7 +148,7 @@ func TestFramesThatBreakTheProtocol(t *testing.T) {
 	dialed(t, s.URL, "ann") // all others continue
 }
 
-// Compression is never agreed on: a small compressed frame could be huge when it is unpacked.
+// The gateway never agrees on compression: a small compressed frame could decompress to a huge one.
 func TestNoCompression(t *testing.T) {
 	s := start(t, dev.Config{})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -168,13 +168,13 @@ func TestNoCompression(t *testing.T) {
 	}
 }
 
-// from dials from an address of this machine's own.
+// from dials from another address of this machine.
 func from(ip string) *websocket.DialOptions {
 	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
 	return &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true}}}
 }
 
-// Connections are counted for the user as well: many addresses do not allow them more.
+// The rate of handshakes applies to the user as well: more addresses do not allow them more.
 func TestHandshakeRateOfAUser(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{HandshakesPerSecond: 0.001, HandshakesBurst: 3}}})
 	url := s.URL + "/v1/socket?user_id="
@@ -187,8 +187,8 @@ func TestHandshakeRateOfAUser(t *testing.T) {
 	dial(t, url+"bob", from("127.0.0.6")).until("hello", "")
 }
 
-// Frames are counted for the user, over all their connections, and for the address, over all its
-// users.
+// The rate of frames applies to the user, over all their connections, and to the address, over all
+// its users.
 func TestFrameRates(t *testing.T) {
 	beyond := func(c *client) bool {
 		return c.do("channel.blur", `"channel_id":"c"`).text("code") == "resource_exhausted"

@@ -26,9 +26,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// manyCommands is a program of Node: two devices of one user have 600 commands each before they
-// connect, the last of which say of each channel that it is not muted. It prints what became of
-// them, and the records of the last ones.
+// manyCommands is a program of Node. Two devices of one user have 600 commands each before they
+// connect; the last commands unmute each channel. The program prints the results, and the tokens of
+// the last commands.
 const manyCommands = `
 const { TidemarkClient } = await import(process.argv[2]);
 let answered = 0, refused = 0, lost = 0;
@@ -51,8 +51,8 @@ await Promise.all([device(0), device(3)]);
 console.log(JSON.stringify({ answered, refused, lost, after, why: [...why] }));
 `
 
-// marksAllRead is a program of Node: a device reads all once it has its inbox, and prints the
-// records that this became.
+// marksAllRead is a program of Node. A device marks everything as read once it has its inbox, and
+// prints the tokens of the events.
 const marksAllRead = `
 const { TidemarkClient } = await import(process.argv[2]);
 const c = new TidemarkClient({ url: process.argv[3], userId: 'ann', page: null });
@@ -63,9 +63,9 @@ console.log(JSON.stringify(answers.flatMap((a) => a.after)));
 c.close();
 `
 
-// TestTheJavaScriptClientMarksAllRead: two users have the same to see. For one a device reads all,
-// for the other MarkAllRead does. Both write an event for the same channels, which states the same
-// epoch, and both have the same to see after it: nothing.
+// TestTheJavaScriptClientMarksAllRead: two users have the same unread channels. A device marks
+// everything as read for one, and MarkAllRead for the other. Both write an event for the same
+// channels with the same epoch, and afterwards neither user has anything unread.
 func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 	s := start(t, dev.Config{Partitions: 1})
 	var list []string
@@ -112,7 +112,7 @@ func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 		}
 		res.Msg.AsOf, res.Msg.EvaluatedAt = nil, nil
 		for _, c := range res.Msg.Channels {
-			c.OfflineUnread = 0 // reports about absent users come at any time
+			c.OfflineUnread = 0 // reports about absent users may come at any time
 			if c.LastRead != nil {
 				c.LastRead.At = nil
 			}
@@ -140,7 +140,7 @@ func TestTheJavaScriptClientMarksAllRead(t *testing.T) {
 	reads := map[string]map[string]string{"ann": {}, "ben": {}}
 	consumer := testkit.Client(t, []string{s.Broker}, kgo.ConsumeTopics(events.TopicReads), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	var d events.Decoder
-	from := int64(0) // the last record that was emitted
+	from := int64(0) // the last record before
 	for _, token := range after {
 		if id, err := events.ParseRecordID(token); err == nil && id.Topic == events.TopicReads {
 			from = id.Offset

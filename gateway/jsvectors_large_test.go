@@ -22,11 +22,11 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// TestRandomVectorsOfLargeChannels: devices connect to a gateway, and connect again, while the
-// partition folds random scripts with all of DESIGN §4.7, with small channels and with large ones,
-// whose counts the gateway derives or asks for. However messages, deltas, channels' records,
-// inboxes and answers meet, the gateway has in the end what the model says; and so have the clients
-// of JavaScript, Go and Python, of each channel and thread, in totals, and by label.
+// TestRandomVectorsOfLargeChannels: devices connect to a gateway, and reconnect, while the
+// partition folds random scripts with all of DESIGN §4.7. The gateway derives the counts of large
+// channels, or asks the owner for them. However messages, deltas, channel records, inboxes and
+// answers interleave, the gateway ends with the model's state. So do the clients of JavaScript, Go
+// and Python, for each channel and thread, in totals, and by label.
 func TestRandomVectorsOfLargeChannels(t *testing.T) {
 	var vectors []jsVector
 	property := func(name string) func(*rapid.T, *random.Case) {
@@ -53,7 +53,7 @@ func TestRandomVectorsOfLargeChannels(t *testing.T) {
 	compareInPython(t, vectors)
 }
 
-// drivenVectors folds a script and lets a gateway tell of it in any order.
+// drivenVectors folds a script and delivers it to a gateway in any order.
 func drivenVectors(t *rapid.T, c *random.Case) (list []jsVector) {
 	p, err := projections.Open("store", projections.Identity{Partitions: 1, Settings: c.Settings}, projections.Options{FS: vfs.NewMem()})
 	if err != nil {
@@ -99,7 +99,7 @@ func drivenVectors(t *rapid.T, c *random.Case) (list []jsVector) {
 	return list
 }
 
-// happens lets something happen by chance.
+// happens performs a random action.
 func (d *driven) happens(t *rapid.T) {
 	if len(d.devices) == 0 {
 		return
@@ -112,7 +112,7 @@ func (d *driven) happens(t *rapid.T) {
 		d.connect(dev)
 	case what == 5:
 		d.write(dev)
-	default: // topics mostly keep up
+	default: // topics usually keep up
 		d.step(t, what%(drivenTopics+1))
 		d.step(t, drivenTopics+1+slices.Index(d.devices, dev))
 	}
@@ -124,7 +124,7 @@ func (d *driven) check(t *rapid.T, m *model.Model, dev *drivenDevice) {
 	right := listedBy(t, u, checker.Right([]*model.Model{m}, dev.user, script.Start, false))
 	for id, e := range u.entries {
 		_, is := right.Channels[id]
-		if _, there := m.Channel(id); e.ch != nil && !is && there { // who joins what was deleted is told nothing of it
+		if _, there := m.Channel(id); e.ch != nil && !is && there { // users who join a deleted channel get nothing about it
 			t.Fatalf("%s is no member of %s", dev.user, id)
 		}
 	}
@@ -142,14 +142,14 @@ func (d *driven) check(t *rapid.T, m *model.Model, dev *drivenDevice) {
 	}
 }
 
-// isOpen reports whether an open time target moves a user's pointer in a large channel: until it
-// closes, no delta has that.
+// isOpen reports whether an open time target moves a user's pointer in a large channel. Until it
+// closes, no delta has the new pointer.
 func isOpen(m *model.Model, user, channel string) bool {
 	v, _ := m.View(user, channel)
 	return v.Large && m.OpenInTime(user, channel, "")
 }
 
-// vector is a device's frames, and a client's expected result.
+// vector returns a device's frames, and the result that a client must have.
 func (d *driven) vector(t *rapid.T, l *script.Log, m *model.Model, dev *drivenDevice) jsVector {
 	v := vectorOf(t, l, m, dev.c)
 	v.Frames, v.Inbox, v.Marks = dev.frames, true, nil
@@ -165,7 +165,7 @@ func (d *driven) vector(t *rapid.T, l *script.Log, m *model.Model, dev *drivenDe
 	return v
 }
 
-// compareInGo has the Go client take them, which is a module of its own.
+// compareInGo compares with the Go client, which is a module of its own.
 func compareInGo(t *testing.T, vectors []jsVector) {
 	t.Helper()
 	readAll(t, "../client/*.go")

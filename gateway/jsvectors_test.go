@@ -37,8 +37,8 @@ type jsVector struct {
 	Threads  map[string]map[string]any `json:"threads"` // channel, NUL, thread
 	At       []jsSums                  `json:"at"`
 	Marks    []jsMarks                 `json:"marks"`
-	// Of large channels, which a gateway derives: it may not know which messages are the first. Of
-	// those with an open time target, counts may lag.
+	// Large lists the channels whose counts a gateway derives: it may not have their first
+	// messages, and counts under an open time target may lag.
 	Large []string `json:"large"`
 	Open  []string `json:"open"`
 	Inbox bool     `json:"inbox"` // the frames begin with a snapshot
@@ -51,24 +51,24 @@ type jsSums struct {
 	ByLabel map[string]map[string]any `json:"by_label"`
 }
 
-// jsMarks is the expected result of markAllRead: of each channel the seq that it reads up to, 0 for
-// a flag that is removed, and the epoch.
+// jsMarks is the expected result of markAllRead: for each channel the seq up to which it reads, 0
+// for a flag that is removed, and the epoch.
 type jsMarks struct {
 	Label    string               `json:"label"`
 	Threads  bool                 `json:"threads"`
 	Channels map[string][2]uint32 `json:"channels"`
 }
 
-// TestRandomVectorsOfTheJavaScriptClient: a gateway makes frames of what a partition tells about
-// random scripts, with all of DESIGN §4.7, and the clients of JavaScript and Python take them. What
-// they have of each channel and thread is what the model says. So are the totals and those of each
-// label, before, at and after each time at which a level ends, and what the JavaScript client reads
-// when it is to read all.
+// TestRandomVectorsOfTheJavaScriptClient: a gateway makes frames from a partition's output for
+// random scripts, with all of DESIGN §4.7, and the clients of JavaScript and Python take them.
+// Their state of each channel and thread equals the model's. So do the totals and those of each
+// label, before, at and after each time at which a level ends, and the reads of the JavaScript
+// client when it marks everything as read.
 func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	var vectors []jsVector
 	name := t.Name()
 	random.Scripts(t, 500, random.DrawMore(random.Folded()...), func(t *rapid.T, c *random.Case) {
-		c.Settings.FanoutLimit = 1000 // every count is in the deltas, none needs a question
+		c.Settings.FanoutLimit = 1000 // deltas have every count, and nothing has to be asked for
 		vectors = append(vectors, named(name, c, vectorsOf(t, c))...)
 	})
 	if len(vectors) < 100 {
@@ -78,7 +78,7 @@ func TestRandomVectorsOfTheJavaScriptClient(t *testing.T) {
 	compareInPython(t, vectors)
 }
 
-// named gives vectors the name of their script: it repeats them.
+// named gives vectors the name of their script, which repeats them.
 func named(test string, c *random.Case, vectors []jsVector) []jsVector {
 	for i := range vectors {
 		vectors[i].Name = fmt.Sprintf("seed %d of %s, user %s", c.Seed, test, vectors[i].Name)
@@ -86,14 +86,14 @@ func named(test string, c *random.Case, vectors []jsVector) []jsVector {
 	return vectors
 }
 
-// compareInNode has the JavaScript client take vectors.
+// compareInNode compares vectors with the JavaScript client.
 func compareInNode(t *testing.T, vectors []jsVector) {
 	t.Helper()
 	readAll(t, "../clients/js/*/*.js")
 	compared(t, "JavaScript", vectors, testkit.Program(t, "node"), "--no-warnings", "../clients/js/vectors/compare.js")
 }
 
-// compareInPython has the Python client take vectors.
+// compareInPython compares vectors with the Python client.
 func compareInPython(t *testing.T, vectors []jsVector) {
 	t.Helper()
 	readAll(t, "../clients/python/*/*/*.py", "../clients/python/vectors/*.py")
@@ -109,8 +109,8 @@ func compareInPython(t *testing.T, vectors []jsVector) {
 	compared(t, "Python", vectors, python, "-B", "../clients/python/vectors/compare.py")
 }
 
-// compared runs a client's program with vectors on its standard input, and wants it to agree with
-// all. If it does not, the error names the client and the seed, and the vector is kept in a file.
+// compared runs a client's program with vectors on its standard input. If the client disagrees with
+// one, the error names the client and the seed, and a file keeps the vector.
 func compared(t *testing.T, client string, vectors []jsVector, program string, args ...string) {
 	t.Helper()
 	data, err := json.Marshal(vectors)
@@ -129,8 +129,8 @@ func compared(t *testing.T, client string, vectors []jsVector, program string, a
 	}
 }
 
-// keepVectors writes the vector that a client's output names into a file that stays, or all vectors
-// if it names none. It returns how many.
+// keepVectors writes the vector that a client's output names, or all vectors if it names none, into
+// a file that outlasts the test. It returns how many it wrote.
 func keepVectors(t *testing.T, vectors []jsVector, out string) (file string, n int) {
 	t.Helper()
 	if i := slices.IndexFunc(vectors, func(v jsVector) bool { return strings.Contains(out, v.Name+": ") }); i >= 0 {
@@ -153,7 +153,7 @@ func keepVectors(t *testing.T, vectors []jsVector, out string) (file string, n i
 	return f.Name(), len(vectors)
 }
 
-// readAll reads files, so that go test runs this again once one has changed.
+// readAll reads files, so that go test runs this again when one changes.
 func readAll(t *testing.T, patterns ...string) {
 	t.Helper()
 	var files []string
@@ -234,7 +234,7 @@ func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[
 			records[string(record.ChannelID)] = record
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(records)) { // also of a user who has just become a member
+	for _, id := range slices.Sorted(maps.Keys(records)) { // also for a user who has just become a member
 		record := records[id]
 		h.locked(func() { g.applyChannel(h, &record) })
 	}
@@ -276,12 +276,12 @@ func vectorOf(t *rapid.T, l *script.Log, m *model.Model, c *conn) jsVector {
 	return v
 }
 
-// listedBy makes the listed threads of an answer those that the gateway lists: an old thread leaves
-// with its next delta.
+// listedBy replaces the listed threads of an answer with those that the gateway lists: an old
+// thread leaves with its next delta.
 func listedBy(t *rapid.T, u *user, a *checker.Answer) *checker.Answer {
 	for id, is := range a.Threads {
 		th := u.threads[scope{id.Channel, id.Thread}]
-		has := th != nil && th.view.Member // it is kept once it has expired, too
+		has := th != nil && th.view.Member // the gateway keeps it after it expired, too
 		if is.Listed && !has {
 			t.Fatalf("%s: thread %s of %s is not listed", u.id, id.Thread, id.Channel)
 		}
@@ -314,7 +314,7 @@ func jsTotals(a *checker.Answer, label string) map[string]any {
 	}
 }
 
-// marksOf returns the reads of MarkAllRead, of threads only of listed ones.
+// marksOf returns the reads of MarkAllRead, of threads only the listed ones.
 func marksOf(a *checker.Answer, label string, threads bool) jsMarks {
 	m := jsMarks{Label: label, Threads: threads, Channels: map[string][2]uint32{}}
 	for id, c := range a.Channels {

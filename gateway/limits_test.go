@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// The limits by default are those that docs/gateway.md lists.
+// The default limits are those in docs/gateway.md.
 func TestLimitsByDefault(t *testing.T) {
 	l := Limits{}.WithDefaults()
 	for _, c := range []struct{ what, got, want string }{
@@ -51,7 +51,7 @@ func size(n int) string {
 	return "something else"
 }
 
-// Who has an address of IPv6 has 2^64 of them.
+// A user with an IPv6 address has 2^64 of them.
 func TestAddressesOfOneNetworkShareItsLimits(t *testing.T) {
 	for remote, want := range map[string]string{
 		"192.0.2.7:1234": "192.0.2.7", "[::ffff:192.0.2.7]:1234": "192.0.2.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64",

@@ -18,7 +18,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit/proxy"
 )
 
-// lines are those of a gateway to everything that it talks to, and of devices to it.
+// lines are the lines of a gateway to the servers that it uses, and of devices to the gateway.
 type lines struct {
 	kafka, redis, owners *proxy.Line
 	devices              *proxy.Proxy
@@ -72,7 +72,7 @@ func (w *town) ownersOver(l *proxy.Line) gateway.Queries {
 	return remote.At(&http.Client{Transport: transport}, w.URL)
 }
 
-// until writes until something has happened.
+// until keeps writing until something has happened.
 func (w *town) until(happened <-chan struct{}) {
 	w.t.Helper()
 	for ctx := within(w.t); ; {
@@ -87,10 +87,11 @@ func (w *town) until(happened <-chan struct{}) {
 	}
 }
 
-// R7, R10: a gateway and its devices behind connections that break while the company continues: the
-// gateway's to Kafka, in the middle of answers and half-open; to the owners, while inboxes are
-// read; to Redis; and the devices', in the middle of frames, frozen, and slow. In the end every
-// device equals the log, and none has got anything that it had no right to.
+// R7, R10: a gateway and its devices are behind connections that break while the company continues.
+// The line to Kafka breaks amid answers, and is half-open; the line to the owners breaks while
+// inboxes are read; the line to Redis breaks; and the devices' lines break amid frames, freeze, and
+// are slow. In the end every device equals the log, and none has got anything that it had no right
+// to.
 func TestLinesOfTheGatewayBreak(t *testing.T) {
 	w := newTown(t)
 	l, addr := w.gatewayBehindLines()

@@ -14,8 +14,8 @@ import (
 )
 
 // A thread that was touched more than 30 days of log time ago does not return to the panel and the
-// totals because of a delta, for example when the user turns off mentions of everybody. Each of the
-// two sources of the log time is enough.
+// totals because of a delta, for example when the user turns off mentions of everybody. Either
+// source of the log time is enough for that.
 func TestThreadsOfLongAgoStayAway(t *testing.T) {
 	touched := time.UnixMilli(1_700_000_000_000)
 	month := 30 * 24 * time.Hour

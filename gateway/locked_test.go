@@ -7,12 +7,12 @@ import (
 	"github.com/tidemark/tidemark/internal/guard"
 )
 
-// TestAPanicKeepsNoShard: after a panic of the feed under a shard's lock the lock is free, because
-// the feed begins again and all others continue.
+// TestAPanicKeepsNoShard: after a panic of the feed under a shard's lock, the lock is free, because
+// the feed restarts and all users continue.
 func TestAPanicKeepsNoShard(t *testing.T) {
 	broken := func() *Gateway {
 		g := &Gateway{hubs: newHubs(4, nil)}
-		g.hubs.of("ann").users["ann"] = nil // which nothing expects
+		g.hubs.of("ann").users["ann"] = nil // makes the feed panic
 		return g
 	}
 	for name, f := range map[string]func(*Gateway){

@@ -25,7 +25,7 @@ func crowdDelta(m, r int64) *events.UnreadDelta {
 }
 
 // crowdRunsAhead makes a user a member of a large channel whose records run ahead of the deltas. It
-// returns the stamp of what was derived last.
+// returns the stamp of the last derived counts.
 func (g *Gateway) crowdRunsAhead(t *testing.T, u *user, d *conn) events.Stamp {
 	t.Helper()
 	g.applyDelta(u, crowdDelta(5, 1))
@@ -74,8 +74,8 @@ func TestAnAnswerIsNotOlderThanWhatWasDerived(t *testing.T) {
 }
 
 // An inbox of a second device was read before the owner answered about a large channel, and is
-// installed after it. The inbox replaces what the answer said, and no delta brings that again: the
-// owner is asked once more.
+// installed after the answer. The inbox replaces the answer, and no delta brings it again. So the
+// gateway asks the owner once more.
 func TestAnOlderInboxDoesNotLastInPlaceOfAnAnswer(t *testing.T) {
 	g := bare()
 	g.cfg.Topics = Topics{Messages: events.TopicMessages, Reads: events.TopicReads, Deliveries: events.TopicDeliveries}
@@ -171,9 +171,9 @@ func TestTheEndOfAMembershipIsNotOlderThanWhatWasDerived(t *testing.T) {
 	}
 }
 
-// A channel is deleted, and then its members are removed. Their devices are notified that it is
-// gone, although the timeline has first announced that they left: the fold ignores events after the
-// deletion, so the delta is from before they left.
+// A channel is deleted, and then its members are removed. Their devices learn that it is gone,
+// although the timeline first announces that they left: the fold ignores events after the deletion,
+// so the delta is from before they left.
 func TestWhoLeavesWhatIsDeletedIsTold(t *testing.T) {
 	for name, again := range map[string]bool{"they are gone": false, "they are back": true} {
 		g := bare()
@@ -183,7 +183,7 @@ func TestWhoLeavesWhatIsDeletedIsTold(t *testing.T) {
 		reply := &events.UnreadDelta{ChannelID: []byte("general"), ThreadID: []byte("m1"), Member: true, Unread: 1, Stamp: events.Stamp{FoldVersion: 1, M: 5}}
 		g.applyDelta(u, delta)
 		g.applyThread(u, reply)
-		g.revoke(h, members(events.KindMembersLeft, "general", "ann"), 6) // the deletion is at 5
+		g.revoke(h, members(events.KindMembersLeft, "general", "ann"), 6) // the deletion is at offset 5
 		if again {
 			g.admit(h, members(events.KindMembersJoined, "general", "ann"), 7)
 		}
@@ -199,8 +199,8 @@ func TestWhoLeavesWhatIsDeletedIsTold(t *testing.T) {
 	}
 }
 
-// A user is added to a channel and follows a thread there while their inbox is being read: its
-// threads include that, and its channels do not. The device gets the thread once it has got the
+// A user is added to a channel and follows a thread there while their inbox is being read. The
+// inbox has the thread, but not the channel. The device gets the thread once it has got the
 // channel.
 func TestAThreadOfAChannelThatCameMeanwhile(t *testing.T) {
 	g := bare()

@@ -28,7 +28,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// bugs panic once at each place that is armed.
+// bugs panic once at each armed place.
 type bugs struct {
 	mu    sync.Mutex
 	armed map[string]bool
@@ -95,7 +95,7 @@ func newPanicking(t *testing.T, nodes int) *panicking {
 				body, _ := io.ReadAll(res.Body)
 				res.Body.Close()
 				if n := strings.Count(string(body), " live"); n == 0 {
-					return 0 // each is to have some
+					return 0 // each node must have some
 				} else if res.StatusCode == http.StatusOK {
 					total += n
 				}
@@ -209,7 +209,7 @@ func (p *panicking) knows(c **client, user string) {
 // TestPanicEndsOneConnection: wherever the gateway panics, in the answer to a frame, in an event
 // that it writes, in a connection or in reading the topics, that answer, connection or session
 // fails with an explanation. Afterwards all devices get the right values, no lock and no connection
-// slot stays taken, no goroutine stays, and no total is wrong.
+// slot stays taken, no goroutine remains, and no total is wrong.
 func TestPanicEndsOneConnection(t *testing.T) {
 	for _, nodes := range []int{1, 3} {
 		if nodes > 1 && testing.Short() {
@@ -244,7 +244,7 @@ func panicsEndOne(p *panicking) {
 		{"a frame", []string{"frame"}, refused("channel.blur", general)},
 		{"a frame, with the lock", []string{"focus"}, func() {
 			refused("channel.focus", general)()
-			p.ann.do("channel.blur", general) // else what comes is read
+			p.ann.do("channel.blur", general) // otherwise the gateway reads new messages for her
 		}},
 		{"a question to the owner", []string{"read_state"}, refused("read_state", general)},
 		{"an event that is written", []string{"produce"}, refused("mark_unread", general+`,"message_id":"m1"`)},

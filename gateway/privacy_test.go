@@ -15,9 +15,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// What people write stands in no log, whatever its level, in no metric and in no health page, on
-// whichever way it comes: posted, edited, in a thread, in a record that is bad, in a call or a
-// frame that is refused. Neither do the ids of people from level info on, nor tokens (TestTokens).
+// No log of any level, no metric and no health page contains the text of messages, however it
+// arrives: posted, edited, in a thread, in a bad record, or in a refused call or frame. From level
+// info on they contain no user ids either, and no tokens (TestTokens).
 func TestPrivacyCanary(t *testing.T) {
 	const canary, person = "canary-7d1", "person-4c9"
 	var log testkit.Output
@@ -25,7 +25,7 @@ func TestPrivacyCanary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.Close() }() // once more after the one that counts: nothing
+	defer func() { _ = s.Close() }() // a second close has no effect
 	if err := s.AwaitReady(within(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestPrivacyCanary(t *testing.T) {
 		`{"message":{"channel_id":"general","message_posted":{"message_id":"r1","sender_id":"ann","thread_id":"m1","preview":"`+canary+` in a thread"}}}`)
 	c.until("message.new", "general", id("r1"))
 
-	// Records that are bad, in each topic.
+	// Each topic gets bad records.
 	cl, err := kgo.NewClient(kgo.SeedBrokers(s.Broker), kgo.DisableClientMetrics())
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestPrivacyCanary(t *testing.T) {
 			bad = append(bad, topic)
 		}
 	}
-	// Calls and frames that are refused.
+	// These calls and frames are refused.
 	for path, body := range map[string]string{
 		"/tidemark.query.v1.QueryService/GetUnread":   `{"user_id":"` + person + `","channel_id":"` + canary + `"}`,
 		"/tidemark.ingest.v1.IngestService/Publish":   `{"events":[{"message":{"channel_id":"general","message_posted":{"message_id":"","preview":"` + canary + `"}}}]}`,
@@ -75,7 +75,7 @@ func TestPrivacyCanary(t *testing.T) {
 	c.send(`{"type":"messages_read","channel_id":%q,"message_ids":["m1"]}`, canary)
 	c.send(`{%q`, canary)
 	c.do("mark_unread", `"channel_id":"general","message_id":"m1"`)
-	emit(t, s.URL, posted("general", "m2", person)) // folded after all of that
+	emit(t, s.URL, posted("general", "m2", person)) // folded after everything above
 	c.until("message.new", "general", id("m2"))
 
 	pages := map[string]string{}
@@ -111,7 +111,7 @@ func TestPrivacyCanary(t *testing.T) {
 	}
 }
 
-// awaitDead waits until so many records are among the dead letters.
+// awaitDead waits until the dead letters have n records.
 func awaitDead(t *testing.T, cl *kgo.Client, n int) {
 	t.Helper()
 	cl.AddConsumeTopics(events.TopicDeadLetters)

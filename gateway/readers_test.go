@@ -17,14 +17,14 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// owner answers for a channel as the test sets it.
+// owner answers for a channel as the test configures it.
 type owner struct {
 	Queries
 	readers []string
 	member  bool
 	err     error
-	after   []string // the requirement of the last question about readers or a count
-	asked   int      // questions about one user
+	after   []string // the requirement of the last query about readers or a count
+	asked   int      // queries about one user
 }
 
 func (o *owner) GetReaders(_ context.Context, r *queryv1.GetReadersRequest) (*queryv1.GetReadersResponse, error) {
@@ -51,9 +51,9 @@ func (o *owner) GetUnread(_ context.Context, r *queryv1.GetUnreadRequest) (*quer
 	return &queryv1.ChannelUnread{ChannelId: r.ChannelId, Member: o.member}, o.err
 }
 
-// While the feed is behind or interrupted, a user who has left is still a member for this gateway.
-// They do not get the later reads of others: the owner's list, which must be as new as their
-// joining, does not have them.
+// While the feed is behind or interrupted, the gateway still takes a user who has left for a
+// member. They do not get the later reads of others: the owner's list, which must be as new as
+// their joining, does not have these reads.
 func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 	crowd := make([]string, maxReaders+1)
 	for i := range crowd {
@@ -93,7 +93,7 @@ func TestWhoLeftUnseenIsNotToldWhoRead(t *testing.T) {
 	}
 }
 
-// device is a connection of a user that takes nothing: its frames stay queued.
+// device returns a connection of a user that reads nothing, so its frames stay queued.
 func (g *Gateway) device(t *testing.T, u *user) *conn {
 	c := g.loadingDevice(t, u)
 	c.loading = false
@@ -101,8 +101,8 @@ func (g *Gateway) device(t *testing.T, u *user) *conn {
 	return c
 }
 
-// loadingDevice is a connection whose inbox is being read, and that is not registered with its user
-// yet.
+// loadingDevice returns a connection whose inbox is being read, and that is not registered with its
+// user yet.
 func (g *Gateway) loadingDevice(t *testing.T, u *user) *conn {
 	return &conn{g: g, load: g.load, Conn: wire.Unconnected(t.Context(), g.wireSettings(), "device"), user: u, loading: true}
 }

@@ -28,8 +28,8 @@ func readBy(user, message string) func(frame) bool {
 	return func(f frame) bool { r := reader(f, user); return r != nil && r["message_id"] == message }
 }
 
-// The sender of a message gets its delivery, when its frame was written to a member, and its reads;
-// all members do, no one else, and not in a large channel.
+// The sender of a message gets its delivery, when its frame was written to a member, and its reads.
+// So do all members, but no other users. Large channels have no receipts.
 func TestReceipts(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: time.Millisecond}})
 	var crowd []string
@@ -50,8 +50,9 @@ func TestReceipts(t *testing.T) {
 			t.Errorf("read: %v", f)
 		}
 	}
-	// cleo was offline all the time, and the message is queued for her; a private read is only
-	// hers. She connects only after the message was judged: otherwise it would not be queued.
+	// cleo was offline all the time, and the message is queued for her. A private read is shown
+	// only to her. She connects only after the message was judged, because otherwise it would not
+	// be queued.
 	offlineUnread(t, s.URL, "cleo", "general", 1)
 	cleo := dialed(t, s.URL, "cleo")
 	for f := cleo.seen[1]; ; f = cleo.until("unread.updated", "general") {
@@ -86,7 +87,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// offlineUnread waits until so many messages are known to have been queued for a user in a channel.
+// offlineUnread waits until a user's count of queued messages in a channel is want.
 func offlineUnread(t *testing.T, url, user, channel string, want uint32) {
 	t.Helper()
 	ctx := within(t)
@@ -103,8 +104,8 @@ func offlineUnread(t *testing.T, url, user, channel string, want uint32) {
 	}
 }
 
-// However fast people read, there is one frame for a channel and kind in ReceiptsEvery, with the
-// furthest of each.
+// However fast users read, the gateway sends one frame for a channel and kind per ReceiptsEvery,
+// with the furthest read of each user.
 func TestReceiptsAreJoined(t *testing.T) {
 	const every = 400 * time.Millisecond
 	s := start(t, dev.Config{Gateway: gateway.Config{ReceiptsEvery: every}})

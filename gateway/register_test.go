@@ -8,18 +8,17 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
-// Found by a device that lacked the newest message until it reconnected, on a slow machine: ann's
-// inbox is read; a message comes into a large channel of hers, is folded, and bob gets it; only
-// then is ann's inbox installed. No delta has the missing message, and nothing sends it again: the
-// inbox has to be read once more.
+// A message comes into a large channel of ann's after her inbox was read. It is folded, and bob
+// gets it. Only then is ann's inbox installed. No delta has the missing message, and nothing sends
+// it again, so the inbox must be read once more.
 func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		known         bool  // bob is connected
-		reached, seen int64 // how far the channel's record reaches, and how far the feed has seen
+		reached, seen int64 // the offset that the channel's record includes, and the offset that the feed has reached
 		inbox         int64
 		want          []string
-		asksTheRest   bool // if the inbox is installed as it is
+		asksTheRest   bool // whether the gateway asks for the rest if it installs the inbox unchanged
 	}{
 		{"the inbox includes what bob was told", true, 10, 11, 10, nil, false},
 		{"bob was told more", true, 11, 11, 10, []string{"chat.messages/0/10"}, true},
@@ -43,7 +42,7 @@ func TestAnInboxReachesWhatOthersWereTold(t *testing.T) {
 		if after := g.install(device, in, true); !slices.Equal(after, c.want) || device.loading != (c.want != nil) {
 			t.Errorf("%s: read once more up to %v, want %v", c.name, after, c.want)
 		}
-		if c.want != nil { // it does not get there in time
+		if c.want != nil { // it does not arrive in time
 			if after := g.install(device, in, false); after != nil || device.loading {
 				t.Errorf("%s: not installed at last", c.name)
 			}

@@ -21,8 +21,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// What is logged and noted of a connection has the id of the request that it began with, long after
-// the handshake was answered; the client learns the id from its hello.
+// The log and the audit log have, for a connection, the id of its first request, even long after
+// the handshake was answered. The client gets the id in its hello.
 func TestConnectionsHaveTheIDOfTheirRequest(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit")
 	noted, err := audit.Open(name, io.Discard, slog.New(slog.DiscardHandler))
@@ -43,18 +43,18 @@ func TestConnectionsHaveTheIDOfTheirRequest(t *testing.T) {
 		}
 		return &websocket.DialOptions{HTTPHeader: h}
 	}
-	// Of a handshake that is answered with a status, in the answer as well.
+	// A handshake that is answered with a status has the id in the answer as well.
 	_, res, err := websocket.Dial(within(t), s.URL+"/v1/socket", as("r-none", "nonsense")) //nolint:bodyclose // Dial sees to it
 	if err == nil || res.Header.Get(obs.RequestIDHeader) != "r-none" {
 		t.Fatal("a token that is none:", res, err)
 	}
-	// Of a token in a first frame.
+	// This tests a token in a first frame.
 	first := dial(t, s.URL+"/v1/socket", as("r-first", ""))
 	first.send(`{"type":"auth","token":"nonsense"}`)
 	if code := first.closed(); code != gateway.CloseToken {
 		t.Errorf("closed with %d", code)
 	}
-	// Of a frame.
+	// This tests a frame.
 	service := dial(t, s.URL+"/v1/socket?user_id=ann", as("r-frame", authtest.Scoped(t, "backend", "service")))
 	if f := service.until("hello", ""); f.text("request_id") != "r-frame" {
 		t.Errorf("%v", f)
@@ -63,7 +63,7 @@ func TestConnectionsHaveTheIDOfTheirRequest(t *testing.T) {
 	if f := service.do("mark_read", `"channel_id":"nobodys","message_id":"m1"`); f.text("code") != "not_found" {
 		t.Errorf("%v", f)
 	}
-	// One that names none gets one.
+	// A request without an id gets one.
 	own := dial(t, s.URL+"/v1/socket", as("", authtest.Token(t, "ann", time.Hour)))
 	if f := own.until("hello", ""); len(f.text("request_id")) < 20 {
 		t.Errorf("%v", f)
@@ -94,7 +94,7 @@ func TestConnectionsHaveTheIDOfTheirRequest(t *testing.T) {
 	}
 }
 
-// lineWith reports whether one line has all of some parts.
+// lineWith reports whether one line contains all parts.
 func lineWith(text string, parts ...string) bool {
 	for line := range strings.Lines(text) {
 		all := true

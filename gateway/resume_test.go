@@ -6,10 +6,10 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A device that is cut off at every step of a connection (before hello, before its inbox, right
-// after it, in the middle of what changes) while the world goes on, and comes back each time, ends
-// up knowing what the log says; so does one that is never cut off. Each connection begins with an
-// inbox of its own: nothing is resumed, so nothing can be missing.
+// A device is cut off at every step of a connection (before hello, before its inbox, right after
+// it, amid changes) while events continue, and reconnects each time. In the end it equals the log;
+// so does a device that is never cut off. Each connection begins with an inbox of its own. Nothing
+// is resumed, so nothing can be missing.
 func TestNeverASilentGap(t *testing.T) {
 	w := newTown(t)
 	const connections = 24

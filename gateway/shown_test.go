@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// shownTotals are the checks of what clients show.
+// shownTotals returns the results of the checks of what clients show.
 func shownTotals(t *testing.T, url string) string {
 	t.Helper()
 	of := func(outcome string) string {
@@ -23,8 +23,8 @@ func shownTotals(t *testing.T, url string) string {
 	return of("equal") + " equal, " + of("different") + " different, " + of("unknown") + " unknown"
 }
 
-// A client that shows a wrong badge is counted once it has certainly received all frames, and not
-// before. A sync without a badge is not counted.
+// The gateway counts a client that shows a wrong badge once the client has certainly received all
+// frames, and not before. It does not count a sync without a badge.
 func TestAClientSaysWhatItShows(t *testing.T) {
 	t.Run("before it has answered pings", func(t *testing.T) {
 		s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{PingEvery: time.Hour}}})

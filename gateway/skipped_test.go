@@ -13,8 +13,9 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/skips"
 )
 
-// A topic full of records that this build cannot read, 2,500 of them a millisecond apart, costs a
-// line a second, each with how many it is about; together they are about all.
+// A topic is full of records that this build cannot read, 2,500 of them a millisecond apart. The
+// log gets a line per second with the number of records since the last line. Together the lines
+// count all records.
 func TestBadRecordsAreLoggedOnceASecond(t *testing.T) {
 	g := bare()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

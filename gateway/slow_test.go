@@ -13,8 +13,8 @@ import (
 	"github.com/tidemark/tidemark/gateway"
 )
 
-// A client that takes nothing while messages come is closed as too slow, and its queue stays
-// limited; others continue. It reconnects, and has everything.
+// A client that reads nothing while messages come is closed as too slow, and its queue stays
+// limited. Other clients continue. When it reconnects, it gets everything.
 func TestASlowClientIsClosed(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{QueueBytes: 192 << 10}}})
 	emit(t, s.URL, joined("general", "ann", "bob"))
@@ -33,14 +33,14 @@ func TestASlowClientIsClosed(t *testing.T) {
 		}
 		bob.seen, bob.read = bob.seen[:1], 1
 	}
-	if code := slow.closed(); code != gateway.CloseSlow && code != -1 { // -1: not even the close was taken in time
+	if code := slow.closed(); code != gateway.CloseSlow && code != -1 { // -1: the client did not even read the close in time
 		t.Errorf("closed with %d", code)
 	}
 	again := dial(t, s.URL+"/v1/socket?user_id=ann", nil)
 	again.until("inbox", "", totalUnread(total))
 }
 
-// A stopping gateway sends all clients elsewhere, and accepts no new ones.
+// A stopping gateway tells all clients to reconnect elsewhere, and accepts no new ones.
 func TestDrain(t *testing.T) {
 	s, err := dev.Start(within(t), dev.Config{Gateway: gateway.Config{DrainFor: 50 * time.Millisecond}})
 	if err != nil {
@@ -86,7 +86,7 @@ func TestWhoLeftHearsNothing(t *testing.T) {
 	if f := ann.do("mark_read", `"channel_id":"general","message_id":"m1"`); f.text("code") != "not_found" {
 		t.Errorf("a command after leaving: %v", f)
 	}
-	// Back again, from here on.
+	// She is back, and gets later messages only.
 	emit(t, s.URL, joined("general", "ann"), posted("general", "m3", "bob"))
 	ann.until("message.new", "general", id("m3"))
 	for _, f := range ann.seen {

@@ -49,8 +49,8 @@ func isTimeout(err error) bool {
 	return errors.As(err, &ne) && ne.Timeout()
 }
 
-// A client that drips a frame, or fragments of one, for ever is cut off; so is one that answers no
-// ping.
+// The gateway cuts off a client that sends a frame, or fragments of one, byte by byte forever, and
+// a client that answers no ping.
 func TestSlowloris(t *testing.T) {
 	s := start(t, dev.Config{Gateway: gateway.Config{Limits: gateway.Limits{
 		FrameTimeout: 200 * time.Millisecond, PingEvery: 50 * time.Millisecond, PongTimeout: 300 * time.Millisecond,

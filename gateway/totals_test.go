@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/alarm"
 )
 
-// bare is a gateway of one partition whose events a test applies by hand: no topics, no owners, no
-// sockets.
+// bare returns a gateway of one partition without topics, owners and sockets. The test applies
+// events by hand.
 func bare() *Gateway {
 	g := &Gateway{
 		cfg: Config{Partitions: 1, Topics: Topics{Messages: events.TopicMessages}, Limits: Limits{}.WithDefaults(), Now: time.Now}, door: admission.New(admission.Config{}),
@@ -24,7 +24,7 @@ func bare() *Gateway {
 	return g
 }
 
-// total adds everything up anew.
+// total adds up everything again.
 func (u *user) total() {
 	u.totals = view.Totals{}
 	for _, e := range u.entries {
@@ -38,7 +38,7 @@ func (u *user) total() {
 	}
 }
 
-// someone is a user of a bare gateway without a device.
+// someone returns a user of a bare gateway without a device.
 func (g *Gateway) someone(id string) *user {
 	u := &user{id: id, hub: g.hubs.list[0], entries: map[string]*entry{}, inboxRead: true}
 	u.alarm.Of = u
@@ -63,7 +63,7 @@ func TestTotalsOfSomebodyWhoIsBackAtOnce(t *testing.T) {
 			g.admit(g.hubs.list[0], members(events.KindMembersJoined, "general", "ann"), 11)
 		},
 		"an inbox of another device says so": func(g *Gateway, u *user) {
-			g.seen[0].Store(13) // and does not reach as far as the feed, so that it is read once more
+			g.seen[0].Store(13) // the feed is ahead of the inbox, so it is read once more
 			device := g.loadingDevice(t, u)
 			in := &inbox{channels: []view.View{{Channel: "general", Member: true}}, at: view.Position{0: {M: 12}}, threadsAt: view.Position{0: {M: 12}}}
 			if after := g.install(device, in, true); after == nil {

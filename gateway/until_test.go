@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A device learns within a second that a level has ended, and the totals with it.
+// A device learns within a second that a level has ended, and gets the new totals with it.
 func TestALevelThatEnds(t *testing.T) {
 	testkit.AtMost(t, "told after the end", time.Second, func() time.Duration { return aLevelEnds(t) })
 }
@@ -57,7 +57,7 @@ func aLevelEnds(t *testing.T) time.Duration {
 	return late
 }
 
-// last is the newest frame that is queued for a device.
+// last returns the newest frame that is queued for a device.
 func (c *conn) last(t *testing.T) (f map[string]any) {
 	t.Helper()
 	c.user.hub.locked(func() {
@@ -68,7 +68,7 @@ func (c *conn) last(t *testing.T) (f map[string]any) {
 	return f
 }
 
-// 100,000 levels that end at some time cost one timer, and their ends are sent within a second.
+// 100,000 levels with an end cost one timer, and their ends are sent within a second.
 func TestManyLevelsThatEnd(t *testing.T) {
 	const users, channels = 500, 200
 	g := bare()
@@ -122,7 +122,8 @@ func TestManyLevelsThatEnd(t *testing.T) {
 	})
 }
 
-// Whatever deltas and moments come, the totals are those of the channels and threads at one time.
+// After any deltas and at any time, the totals are the sums of the channels and threads at one
+// moment.
 func TestTotalsAreTheSumOfTheirParts(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))

@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// A filed channel comes back with a head beyond its position, and a channel that is archived for
-// everybody with the record that ends that.
+// A filed channel returns when the head is beyond its position. A channel that is archived for
+// everybody returns with the record that ends the archiving.
 func TestFiledAndArchived(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -80,8 +80,8 @@ func TestFiledAndArchived(t *testing.T) {
 	}
 }
 
-// Before a record of the channel comes, an answer is used; what a later delta leaves open is
-// requested.
+// The gateway uses an answer until a record of the channel comes, and requests what a later delta
+// leaves open.
 func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -113,7 +113,7 @@ func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	}
 }
 
-// Each viewed message is sent, and of reads the furthest and those with threads.
+// Each viewed message is sent. Of reads, the furthest one and those with threads are sent.
 func TestReceiptsOfViews(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
@@ -164,8 +164,8 @@ func TestHiddenFrom(t *testing.T) {
 	}
 }
 
-// In a large channel the mentions by name are derived, and with ignore_mention_all they are all of
-// them.
+// The gateway derives the mentions by name in a large channel. With ignore_mention_all they are all
+// of its mentions.
 func TestDirectMentionsOfALargeChannel(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")

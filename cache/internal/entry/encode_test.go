@@ -57,7 +57,7 @@ func TestValueBytes(t *testing.T) {
 	}
 }
 
-// anyID draws ids, among them such as JSON has to escape.
+// anyID draws ids, including ids that JSON has to escape.
 func anyID() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		return rapid.OneOf(
@@ -79,7 +79,7 @@ func anyPositions() *rapid.Generator[[]uint32] {
 	})
 }
 
-// anyDelta draws a delta as the fold makes them.
+// anyDelta draws a delta as the fold makes it.
 func anyDelta() *rapid.Generator[*events.UnreadDelta] {
 	return rapid.Custom(func(t *rapid.T) *events.UnreadDelta {
 		n := rapid.Uint32Range(0, 1<<32-1)
@@ -253,7 +253,7 @@ func TestValueAgainstEncodingJSON(t *testing.T) {
 	})
 }
 
-// asJSON encodes without the escapes that are for HTML and JavaScript alone.
+// asJSON encodes without the escapes that only HTML and JavaScript need.
 func asJSON(t rapid.TB, v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

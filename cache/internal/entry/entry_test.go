@@ -32,7 +32,7 @@ func TestParseOwnAgainstEncodingJSON(t *testing.T) {
 		if ok && !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s\n got %+v\nwant %+v", value, got, want)
 		}
-		// Cut short it is never read as something else.
+		// A value that is cut short is never read as something else.
 		cut := value[:rapid.IntRange(0, len(value)-1).Draw(t, "cut")]
 		if e, ok := parseOwn(cut); ok {
 			t.Fatalf("%s was read as %+v", cut, e)

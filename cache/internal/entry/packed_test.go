@@ -11,11 +11,11 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// A reader sees the same, whichever values there are.
+// A reader gets the same entry from either form of values.
 func TestPackedIsTheSameEntry(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDelta().Draw(t, "delta")
-		d.Muted = d.ChosenLevel() == events.LevelNone // as the fold says it
+		d.Muted = d.ChosenLevel() == events.LevelNone // as the fold sets it
 		value := packed.AppendValue(nil, d)
 		got, err := Parse("c", string(value))
 		if err != nil {
@@ -37,8 +37,8 @@ func TestPackedIsTheSameEntry(t *testing.T) {
 	})
 }
 
-// What this build cannot read is refused in words: a later version, a later flag, anything left
-// over.
+// A value that this build cannot read is refused with an explanation: a later version, a later
+// flag, or trailing bytes.
 func TestPackedIsRefused(t *testing.T) {
 	value := string(packed.AppendValue(nil, small("u", "c", 7, 3)))
 	for bad, want := range map[string]string{
@@ -51,7 +51,7 @@ func TestPackedIsRefused(t *testing.T) {
 	}
 }
 
-// The record of a channel comes back as it was.
+// Decoding gives the same record of a channel.
 func TestPackedChannel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Uint32()
@@ -90,8 +90,8 @@ func TestPackedChannel(t *testing.T) {
 	})
 }
 
-// A usual pair has at most 64 bytes, hash-max-listpack-value of a Redis as it comes, with ids that
-// are ULIDs or UUIDs and a log that has been written to for years.
+// A usual pair has at most 64 bytes, the default of Redis' hash-max-listpack-value. Its ids are
+// ULIDs or UUIDs, and its log has been written for years.
 func TestPackedIsShort(t *testing.T) {
 	for _, id := range []string{"01ARZ3NDEKTSV4RRFFQ69G5FAV", "6f1c2a34-0000-4abc-8def-00000000ffff"} {
 		d := small("u", "c", 1_999_999, 3)

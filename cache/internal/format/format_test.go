@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each choice has a name of its own, by which readers know it again; JSON with all keys has that of
-// builds that knew nothing else.
+// Each choice has a name of its own, by which readers recognize it. JSON with all keys has the name
+// that earlier builds use.
 func TestNames(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 16 {

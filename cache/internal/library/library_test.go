@@ -21,7 +21,7 @@ func client(t *testing.T, url string) *redis.Client {
 	return c
 }
 
-// The library is loaded once; an older version is replaced, and a later one stays.
+// Loading the library replaces an older version, and keeps a later one.
 func TestVersions(t *testing.T) {
 	rdb, ctx := client(t, testkit.Redis(t).URL), t.Context()
 	if versionOf(code) < 1 {
@@ -51,7 +51,7 @@ func TestNoFunctions(t *testing.T) {
 	}
 }
 
-// What the function cannot read it refuses in words, and a miss is null.
+// The function refuses what it cannot read with an explanation. A miss is null.
 func TestRefusals(t *testing.T) {
 	rdb, ctx := client(t, testkit.Redis(t).URL), t.Context()
 	if _, err := Load(ctx, rdb); err != nil {

@@ -7,7 +7,7 @@ import (
 
 func TestCommandsAreCutApart(t *testing.T) {
 	var c Commands
-	for range 2 { // reused
+	for range 2 { // the second time reuses it
 		c.Reset()
 		c.Command("hset")
 		c.Str("inbox:u")

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// door is a Door through which an address comes as often as it likes.
+// door returns a Door without a rate limit for addresses.
 func door(c Config) *Door {
 	if c.Addresses == nil {
 		c.Addresses = limit.NewRates(1e9, 1e9, time.Now)
@@ -25,8 +25,8 @@ func door(c Config) *Door {
 	return New(c)
 }
 
-// asks returns a request for a socket at chat.example.com, of a page with an origin; empty: of no
-// page.
+// asks returns a request for a socket at chat.example.com, from a page with an origin; empty: not
+// from a page.
 func asks(t *testing.T, origin, query string) *http.Request {
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://chat.example.com/v1/socket"+query, nil)
 	if origin != "" {

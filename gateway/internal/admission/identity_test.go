@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// Bytes in a URL that are not UTF-8 are no user's id: as JSON they would all become one user,
+// Bytes in a URL that are not UTF-8 are no user id: in JSON they would all become the same user,
 // U+FFFD.
 func TestUsersOfAURLAreUTF8(t *testing.T) {
 	d := New(Config{})
@@ -48,8 +48,8 @@ func TestWhomATokenConnectsFor(t *testing.T) {
 	}
 }
 
-// Where an invalid token came from decides how it is refused: by the status, or by a close that a
-// browser can see. Without a token the first frame has to bring it.
+// The place of an invalid token decides how it is refused: by the status, or by a close that a
+// browser can see. Without a token the first frame must contain it.
 func TestHowATokenIsRefused(t *testing.T) {
 	d := door(Config{Verifier: authtest.Verifier(t)})
 	header, protocol, nowhere := asks(t, "", ""), asks(t, "", ""), asks(t, "", "?user_id=ann")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every limit has a default, and one that is set stays.
+// Every limit has a default. A limit that is set keeps its value.
 func TestEveryLimitHasADefault(t *testing.T) {
 	all := reflect.ValueOf(Limits{}.WithDefaults())
 	for i := range all.NumField() {

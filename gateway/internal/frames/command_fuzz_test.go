@@ -18,7 +18,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		c, err := Parse(body)
-		if len(c.ID) > 6*maxID+len(`""`) { // \u0000 is the longest that a byte becomes
+		if len(c.ID) > 6*maxID+len(`""`) { // \u0000 is the longest encoding of a byte
 			t.Errorf("an id of %d bytes", len(c.ID))
 		}
 		answer := Ack(c.ID, nil)

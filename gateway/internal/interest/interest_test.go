@@ -2,7 +2,7 @@ package interest
 
 import "testing"
 
-// A channel has a bit for each shard that has it, and is forgotten with the last of them.
+// A channel has a bit for each shard that has it, and is removed with the last of them.
 func TestShardsOfAChannel(t *testing.T) {
 	var in Interest
 	general := []byte("general")

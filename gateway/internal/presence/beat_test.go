@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// Redis is emptied while users are connected at two gateways, and messages come at once: whichever
-// of the two judges them, nothing is queued for users of the other, and everything for those who
-// are not connected.
+// Redis is emptied while users are connected at two gateways, and messages come at once. Whichever
+// gateway judges them, it queues nothing for users of the other, and everything for users who are
+// not connected.
 func TestNothingIsQueuedForThoseWhomRedisForgot(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -30,8 +30,8 @@ func TestNothingIsQueuedForThoseWhomRedisForgot(t *testing.T) {
 	})
 }
 
-// An older copy of Redis has taken over: everything written since is written again, also if the
-// number exists.
+// An older copy of Redis takes over. The gateway writes everything again that was written since
+// then, even if the number exists.
 func TestAnOlderCopyOfRedisIsNoticed(t *testing.T) {
 	r := testkit.Miniredis(t)
 	c := newCluster(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
@@ -60,9 +60,9 @@ func TestBeat(t *testing.T) {
 			t.Fatalf("lost %v, %v; want %v", lost, err, want)
 		}
 	}
-	next(false) // the first finds nothing
+	next(false) // the first one has nothing to find
 	next(false)
-	if err := r.Set(b.key, "3"); err != nil { // written without an answer
+	if err := r.Set(b.key, "3"); err != nil { // as if a write had got no answer
 		t.Fatal(err)
 	}
 	next(false)

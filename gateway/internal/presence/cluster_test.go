@@ -24,8 +24,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// cluster is several gateways on one Kafka and one Redis, of which only the reporting of queued
-// messages runs: their sockets are connections without a network.
+// cluster is several gateways on one Kafka and one Redis. Only their reports of queued messages
+// run: their sockets are connections without a network.
 type cluster struct {
 	t   *testing.T
 	env testkit.Env
@@ -36,7 +36,7 @@ type cluster struct {
 	adm                  *kadm.Client
 	rdb                  *redis.Client
 
-	// Of the gateways that are started after it is set.
+	// planted is for the gateways that start after it is set.
 	planted func(where string)
 	logger  *slog.Logger
 
@@ -70,7 +70,7 @@ type node struct {
 	late     prometheus.Counter
 	failed   prometheus.Counter
 	sockets  *sockets
-	die      func() // without a word, as kill -9 would have it; waits until nothing runs
+	die      func() // ends abruptly, like kill -9; waits until nothing runs
 }
 
 // sockets are the connections of a gateway: how many each user has.
@@ -102,7 +102,7 @@ func (s *sockets) change(user string, by int) int {
 	return n
 }
 
-// presenceOf is the presence of a gateway with no sockets yet.
+// presenceOf returns the presence of a gateway without sockets.
 func (c *cluster) presenceOf(id string, ttl time.Duration) (*Presence, *sockets) {
 	s := &sockets{users: map[string]int{}}
 	return New(Config{Gateway: id, Sockets: s, Redis: c.rdb, TTL: ttl, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}), s
@@ -147,7 +147,7 @@ func (c *cluster) settled(n int) {
 	c.share(n, clusterPartitions/n)
 }
 
-// share waits until the group has n members with so many partitions of one topic each.
+// share waits until the group has n members, each with this many partitions of one topic.
 func (c *cluster) share(n, partitions int) {
 	c.t.Helper()
 	c.await(fmt.Sprintf("%d members of the group", n), func() bool {
@@ -189,7 +189,8 @@ func (c *cluster) at(user string, n *node) {
 	})
 }
 
-// couple is two gateways, with presence that lasts for so long, at which ann and bob are connected.
+// couple returns two gateways, whose presence lasts for these times. ann is connected at one and
+// bob at the other.
 func (c *cluster) couple(ofAnn, ofBob time.Duration) (a, b *node) {
 	c.t.Helper()
 	a, b = c.node(ofAnn), c.node(ofBob)
@@ -206,7 +207,7 @@ func (c *cluster) post(list ...*eventsv1.MessageEvent) {
 	c.postAt(time.Time{}, list...)
 }
 
-// postAt posts in records of a time; zero: now.
+// postAt posts in records with a timestamp; zero: now.
 func (c *cluster) postAt(at time.Time, list ...*eventsv1.MessageEvent) {
 	c.t.Helper()
 	var records []*kgo.Record
@@ -227,8 +228,8 @@ func message(channel, id, sender string) *eventsv1.MessageEvent {
 		MessagePosted: &eventsv1.MessagePosted{MessageId: id, SenderId: sender}}}
 }
 
-// queued are all reports, "user channel message", with how often each was made, once everything
-// posted was judged.
+// queued returns all reports, "user channel message", with the number of times that each was made,
+// once everything posted was judged.
 func (c *cluster) queued() map[string]int {
 	c.t.Helper()
 	ctx := context.Background()
@@ -284,8 +285,8 @@ func (c *cluster) wants(want ...string) {
 	}
 }
 
-// queuesInAll posts a message by sender into each of n channels of ann, bob and cleo, and wants it
-// queued for one of them alone.
+// queuesInAll posts a message by sender into each of n channels of ann, bob and cleo, and checks
+// that it is queued for absent alone.
 func (c *cluster) queuesInAll(n int, sender, absent string) {
 	c.t.Helper()
 	var list []*eventsv1.MessageEvent

@@ -27,7 +27,7 @@ func TestRunEndsWhileItsSubscriptionDials(t *testing.T) {
 	rdb := redis.NewClient(&redis.Options{
 		ContextTimeoutEnabled: true, MaxRetries: -1,
 		Dialer: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			if dials.Add(1) == 1 { // that of Subscribe has Run's context
+			if dials.Add(1) == 1 { // the dial of Subscribe, which has Run's context
 				return nil, net.ErrClosed
 			}
 			if ctx.Done() == nil {

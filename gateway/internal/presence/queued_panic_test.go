@@ -13,8 +13,8 @@ import (
 )
 
 // TestQueuedPassesOverWhatPanics: a record at which the judging panics each time is tried a few
-// times, counted, logged and passed over. One at which it panics once is judged, and so are all
-// those around them.
+// times, counted, logged and skipped. A record at which it panics once is judged, and so are all
+// records around them.
 func TestQueuedPassesOverWhatPanics(t *testing.T) {
 	env := testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + testkit.Miniredis(t).Addr()}
 	c := newCluster(t, env)

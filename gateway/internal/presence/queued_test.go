@@ -17,8 +17,9 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// Three gateways: each message is judged by one of them, and queued for the members who are at
-// none, but not for its sender, not in a large channel, and not if it is uncounted.
+// Of three gateways, one judges each message. It queues the message for the members who are
+// connected at none, but not for its sender, not in a large channel, and not if the message is
+// uncounted.
 func TestQueuedAmongThreeGateways(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -48,8 +49,8 @@ func TestQueuedAmongThreeGateways(t *testing.T) {
 	})
 }
 
-// A message does not exist for the users in hidden_from: it is queued for the other members alone,
-// also where one of them hides it from everybody.
+// A message does not exist for the users in hidden_from, so it is queued for the other members
+// alone. The same holds if hidden_from names all members.
 func TestHiddenMessagesAreNotQueued(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		c := newCluster(t, env)
@@ -75,7 +76,7 @@ func TestHistoryIsNotQueued(t *testing.T) {
 		c.settled(1)
 		c.members["general"] = []string{"ann", "bob"}
 		c.post(message("general", "live", "bob"))
-		c.wants("ann general live") // the group has committed: from here on it goes through every record
+		c.wants("ann general live") // the group has committed, so it will read every record from here on
 		c.postAt(time.Now().Add(-2*365*24*time.Hour), message("general", "of years ago", "bob"))
 		c.postAt(time.Now().Add(-6*time.Minute), message("general", "of just before", "bob"))
 		c.postAt(time.Now().Add(-time.Minute), message("general", "a little late", "bob"))
@@ -88,9 +89,9 @@ func TestHistoryIsNotQueued(t *testing.T) {
 	})
 }
 
-// After a reshard gateways of the old topics and of the new ones may run concurrently, also in one
-// group if their nodes did not get another. Kafka assigns each topic to its own readers: every
-// message is judged once, by a gateway of its own topics.
+// After a reshard, gateways of the old topics and of the new ones may run concurrently, possibly in
+// one group if their nodes were not given another. Kafka assigns each topic to its own readers, so
+// every message is judged once, by a gateway of its own topics.
 func TestQueuedBesideGatewaysOfOtherTopics(t *testing.T) {
 	testkit.Both(t, func(t *testing.T, env testkit.Env) {
 		of, renamed := newCluster(t, env), newCluster(t, env)
@@ -148,7 +149,7 @@ func TestQueuedWhenAGatewayDies(t *testing.T) {
 	}
 	t.Run("embedded", func(t *testing.T) {
 		r := testkit.Miniredis(t)
-		r.ClockTTL(true) // as `tidemark dev` has it
+		r.ClockTTL(true) // as in `tidemark dev`
 		dies(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
 	})
 	t.Run("real", func(t *testing.T) {
@@ -156,7 +157,7 @@ func TestQueuedWhenAGatewayDies(t *testing.T) {
 	})
 }
 
-// counts is a hook that counts the lookups that failed.
+// counts is a hook that counts failed lookups.
 type counts struct{ failed atomic.Int64 }
 
 func (*counts) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -175,7 +176,7 @@ func (n *counts) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// While Redis does not answer nothing is judged; afterwards everything is.
+// While Redis does not answer, the gateway judges nothing. Afterwards it judges everything.
 func TestQueuedWaitsForRedis(t *testing.T) {
 	r := testkit.Miniredis(t)
 	c := newCluster(t, testkit.Env{Brokers: testkit.FakeKafka(t).ListenAddrs(), RedisURL: "redis://" + r.Addr()})
@@ -215,7 +216,7 @@ func TestPresenceLookups(t *testing.T) {
 	for i := range batch + 1 {
 		list = append(list, absent{fmt.Sprintf("u%d", i), "c", "m1"}, absent{fmt.Sprintf("u%d", i), "c", "m2"})
 	}
-	if _, err := c.rdb.Ping(t.Context()).Result(); err != nil { // the connection's own commands are done
+	if _, err := c.rdb.Ping(t.Context()).Result(); err != nil { // completes the connection's own commands
 		t.Fatal(err)
 	}
 	before := r.CommandCount()

@@ -74,7 +74,7 @@ func TestRosterFollowsTheTimeline(t *testing.T) {
 	}
 }
 
-// What is remembered is bounded.
+// The number of remembered rosters is limited.
 func TestRostersAreBounded(t *testing.T) {
 	r := newRosters(func(context.Context, string, string, int) ([]string, int64, error) { return nil, 1, nil }, 3)
 	for i := range maxRosters + 10 {

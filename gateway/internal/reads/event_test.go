@@ -26,7 +26,7 @@ func fill(t *testing.T, frame string) (*eventsv1.ReadEvent, error) {
 	return ev, Fill(ev, &c, 3, 7)
 }
 
-// Each frame becomes this event; a frame whose event this version does not fold yet is refused with
+// Each frame becomes its event. A frame whose event this version does not fold yet is refused with
 // that explanation.
 func TestFramesBecomeEvents(t *testing.T) {
 	for frame, want := range map[string]string{

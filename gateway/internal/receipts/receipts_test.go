@@ -11,7 +11,7 @@ func receipt(user, message string, seq uint32) *eventsv1.Receipt {
 	return &eventsv1.Receipt{UserId: user, MessageId: message, Seq: seq}
 }
 
-// Of each user the furthest receipt is sent, with threads and without; views are sent message by
+// Each user's furthest receipt is sent, with threads and without. Views are sent message by
 // message.
 func TestWhatIsTold(t *testing.T) {
 	far := receipt("ann", "m2", 2)
@@ -38,7 +38,7 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// No more users wait than a limit; of waiting ones, later receipts are still accepted.
+// The number of waiting users has a limit. Later receipts of waiting users are still accepted.
 func TestNoMoreThanTheLimit(t *testing.T) {
 	var w Waiting
 	for i := range most + 5 {

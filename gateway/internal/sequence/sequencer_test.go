@@ -9,14 +9,14 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// recordOf is a record that includes the events before offset m, with so many messages.
+// recordOf returns a record that includes the events before offset m, with this many messages.
 func recordOf(m int64, head uint32) *events.ChannelRecord {
 	return &events.ChannelRecord{
 		HeadSeq: head, Stamp: events.Stamp{FoldVersion: 1, M: m}, Latest: events.Head{Seq: head, MessageID: fmt.Append(nil, "m", m-1)},
 	}
 }
 
-// messageAt is the message at an offset.
+// messageAt returns the message at an offset.
 func messageAt(offset int64) Message { return Message{Offset: offset, ID: fmt.Sprint("m", offset)} }
 
 // post posts messages, and notes that the feed has seen everything up to the last.
@@ -43,7 +43,7 @@ func TestMessagesAndRecordsWaitForEachOther(t *testing.T) {
 	if got := q.settled(); got != nil {
 		t.Errorf("without a record: %v", got)
 	}
-	q.Take(recordOf(11, 7)) // which includes the first alone
+	q.Take(recordOf(11, 7)) // it includes only the first
 	if got, want := q.settled(), []string{"m10:7"}; !slices.Equal(got, want) {
 		t.Errorf("the first record: %v, want %v", got, want)
 	}
@@ -63,7 +63,7 @@ func TestMessagesAndRecordsWaitForEachOther(t *testing.T) {
 	}
 }
 
-// A message that was written twice is given out once, whether both wait or the first is gone.
+// A message that was written twice is returned once, whether both copies wait or the first is gone.
 func TestAMessageThatWasWrittenTwice(t *testing.T) {
 	var q Sequencer
 	twice := func(offset int64) { m := messageAt(offset); m.ID = "same"; q.Post(m); q.See(offset + 1) }
@@ -81,8 +81,8 @@ func TestAMessageThatWasWrittenTwice(t *testing.T) {
 	}
 }
 
-// If some messages of a group were written so long ago that their ids are forgotten, only the one
-// that the record names has a seq that is certain.
+// Some messages of a group are so old that their ids have left the index. Then only the seq of the
+// message that the record names is certain.
 func TestAGroupThatIsLargerThanTheHeadMoved(t *testing.T) {
 	var q Sequencer
 	q.post(10)
@@ -95,8 +95,8 @@ func TestAGroupThatIsLargerThanTheHeadMoved(t *testing.T) {
 	}
 }
 
-// Waiting messages are limited. A lost message is reported once, when the remaining ones have their
-// seqs.
+// The number of waiting messages is limited. A lost message is reported once, when the remaining
+// ones have their seqs.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	var q Sequencer
 	for o := range int64(maxPending + 3) {

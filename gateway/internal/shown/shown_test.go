@@ -10,7 +10,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// Only a number that differs though everything was received is different, and named in the log.
+// A number counts as different, and is logged, only if it differs although the client had received
+// everything.
 func TestJudge(t *testing.T) {
 	var log bytes.Buffer
 	c := New(prometheus.NewRegistry(), slog.New(slog.NewTextHandler(&log, nil)))

@@ -13,8 +13,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// The last records of a burst are logged when the second is over, though no other record comes. The
-// end of the wait is no error of the feed, unlike the same error of a partition.
+// The last records of a burst are logged when the second is over, even if no other record comes.
+// The end of the wait is not an error of the feed, unlike the same error of a partition.
 func TestTheRestIsLoggedWhileNothingComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -6,8 +6,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// A view of a large channel names the first unread message and the first mention while they are
-// that, and no other message in their place.
+// A view of a large channel names the first unread message and the first mention only while they
+// are the first, and never another message in their place.
 func TestFirstMessagesOfALargeChannel(t *testing.T) {
 	var f Firsts
 	v := View{Epoch: 1}

@@ -17,12 +17,12 @@ import (
 
 const instant = 1_700_000_000_123 // 2023-11-14T22:13:20.123Z
 
-// text is v as a frame has it.
+// text returns v as a frame contains it.
 func text(v *View, previews bool) string {
 	return string(v.Append(frames.Begin(nil, "unread.updated"), previews)) + "}"
 }
 
-// A delta and an answer that say the same become the same view, and the view has these bytes.
+// A delta and an answer with the same content become the same view, which has these bytes.
 func TestAChannelOfADeltaAndOfAnAnswer(t *testing.T) {
 	delta := OfDelta(&events.UnreadDelta{
 		ChannelID: []byte("general"), Member: true, Unread: 3, Mentions: 1, OfflineUnread: 2, Muted: true, ReadEpoch: 4,
@@ -96,7 +96,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// The sums are those of the clients: they test themselves with the same vectors.
+// The sums are those of the clients, whose own tests use the same vectors.
 func TestTotalsOfTheVectors(t *testing.T) {
 	data, err := os.ReadFile("../../../clients/conformance/totals.json")
 	if err != nil {

@@ -50,7 +50,7 @@ func TestAConnectionThatIsTooSlowIsClosed(t *testing.T) {
 	}
 }
 
-// Shut drops queued frames, and the client gets the first code and reason, not a later one.
+// Shut drops queued frames. The client gets the first code and reason, not later ones.
 func TestTheFirstReasonToShutStands(t *testing.T) {
 	s := settings()
 	var codes []websocket.StatusCode
@@ -92,7 +92,7 @@ func TestTakenFramesAreHandedBack(t *testing.T) {
 	}
 }
 
-// A fresh inbox drops values and an inbox that waits; other frames are returned in order.
+// A fresh inbox drops values and a waiting inbox. Other frames are returned in order.
 func TestDropValues(t *testing.T) {
 	c := Unconnected(t.Context(), settings(), "device")
 	for _, it := range []Item{

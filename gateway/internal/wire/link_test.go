@@ -77,8 +77,8 @@ func TestFramesLeaveTogether(t *testing.T) {
 	}
 }
 
-// A close by the protocol while frames are gathered has its reason: its frame is among them. A peer
-// that takes nothing does not delay it.
+// The connection closes by the protocol while frames are gathered. The client gets the reason,
+// because the close frame is among them. A peer that reads nothing does not delay the close.
 func TestWhatIsGatheredLeavesBeforeTheClose(t *testing.T) {
 	here, there := net.Pipe()
 	l := &link{Conn: here, timeout: time.Minute, sent: func(int) {}}
@@ -86,7 +86,7 @@ func TestWhatIsGatheredLeavesBeforeTheClose(t *testing.T) {
 	if _, err := l.Write([]byte("why")); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = l.Close() }() // the other end shows that it was
+	go func() { _ = l.Close() }() // the other end sees the close
 	if got, err := io.ReadAll(there); string(got) != "why" || err != nil {
 		t.Errorf("it got %q, %v", got, err)
 	}
@@ -96,7 +96,7 @@ func TestWhatIsGatheredLeavesBeforeTheClose(t *testing.T) {
 	l = &link{Conn: here, timeout: time.Hour, sent: func(int) {}}
 	stuck := make(chan error)
 	go func() { _, err := l.Write([]byte("nobody reads it")); stuck <- err }()
-	_ = l.Close() // returns
+	_ = l.Close() // it must return
 	if err := <-stuck; err == nil {
 		t.Error("it was written, although nobody reads")
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/tidemark/tidemark/internal/edge"
 )
 
-// What the kernel takes for a client that does not read is bounded, by TLS as without.
+// The kernel buffers a limited number of bytes for a client that does not read, with TLS as
+// without.
 func TestKernelsBufferIsBoundedByTLSToo(t *testing.T) {
 	seen := make(chan int, 1)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +39,7 @@ func TestKernelsBufferIsBoundedByTLSToo(t *testing.T) {
 		defer func() { _ = ws.CloseNow() }()
 		return <-seen
 	}
-	// served is by a node's own listener.
+	// served runs a node's own listener.
 	served := func(c *tls.Config) *httptest.Server {
 		s := edge.New(edge.Config{}, "test", nil)
 		server := httptest.NewUnstartedServer(h)
@@ -58,7 +59,7 @@ func TestKernelsBufferIsBoundedByTLSToo(t *testing.T) {
 	}
 }
 
-// sendBuffer is the size of a connection's buffer in the kernel; 0: it does not say.
+// sendBuffer returns the size of a connection's buffer in the kernel; 0: unknown.
 func sendBuffer(c net.Conn) (size int) {
 	for above, ok := c.(interface{ NetConn() net.Conn }); ok; above, ok = c.(interface{ NetConn() net.Conn }) {
 		c = above.NetConn()

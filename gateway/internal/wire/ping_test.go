@@ -2,8 +2,9 @@ package wire
 
 import "testing"
 
-// With any number of connections, each has one turn in a round, always at the same step, and each
-// step has about as many: a single one is not pinged at every step, and never are all at once.
+// With any number of connections, each has one turn in a round, always at the same step, and every
+// step has about as many turns. A single connection is not pinged at every step, and never are all
+// pinged at once.
 func TestEachConnectionIsPingedOnceInARound(t *testing.T) {
 	for _, n := range []int{0, 1, 2, pingSteps - 1, pingSteps, pingSteps + 1, 1000} {
 		list := make([]*Conn, n)
@@ -33,8 +34,8 @@ func TestEachConnectionIsPingedOnceInARound(t *testing.T) {
 	}
 }
 
-// A connection that comes during a round has its first turn in the next; one that has gone has no
-// more after this one.
+// A connection that comes during a round has its first turn in the next round. A connection that
+// has gone has no turn after this round.
 func TestWhoComesDuringARoundWaitsForTheNext(t *testing.T) {
 	early, late := &Conn{number: 3}, &Conn{number: 4}
 	list := []*Conn{early}

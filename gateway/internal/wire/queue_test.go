@@ -7,9 +7,8 @@ import (
 	"github.com/tidemark/tidemark/gateway/internal/frames"
 )
 
-// A user who leaves a channel gets nothing of it that still waits for their device, neither as
-// frames nor within an inbox. A dropped inbox is sent again, with the values that were to follow
-// it.
+// A user leaves a channel. Their device gets nothing of it that still waits, neither as frames nor
+// within an inbox. A dropped inbox is sent again, with the values that were to follow it.
 func TestWhatWaitsForWhoLeft(t *testing.T) {
 	answer := Item{Frame: frames.Ready([]byte("ack"))}
 	left := Item{Channel: "general", Key: "ugeneral", Frame: frames.Ready([]byte("count of general"))}
@@ -42,7 +41,8 @@ func TestWhatWaitsForWhoLeft(t *testing.T) {
 	}
 }
 
-// Taking everything returns the added frames, however they were replaced, and so does taking parts.
+// Taking all frames returns the added ones, however they were replaced. Taking them in parts
+// returns the same.
 func TestWhatIsTakenIsWhatWasAdded(t *testing.T) {
 	for _, limit := range []int{1, 7, 1 << 20} {
 		var q queue

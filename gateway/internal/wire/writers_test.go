@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// settings are those of connections that nothing closes for being slow.
+// settings returns settings under which no connection is closed for being slow.
 func settings() *Settings {
 	counter := func() prometheus.Counter { return prometheus.NewCounter(prometheus.CounterOpts{}) }
 	return &Settings{
@@ -26,7 +26,7 @@ func settings() *Settings {
 	}
 }
 
-// pair is a connection with these settings, and its client.
+// pair returns a connection with these settings, and its client.
 func pair(t *testing.T, s *Settings) (*Conn, *websocket.Conn) {
 	t.Helper()
 	accepted := make(chan *Conn, 1)
@@ -68,12 +68,12 @@ func expect(t *testing.T, client *websocket.Conn, want []byte) {
 	}
 }
 
-// Slow clients delay no others, however few write at once; when they continue they get all waiting
-// frames, in order, and have turns like the others.
+// Slow clients delay no others, however few may write at once. When they continue they get all
+// waiting frames, in order, and have turns like the others.
 func TestNobodyWaitsForWhoTakesNothing(t *testing.T) {
 	s := settings()
 	s.Writers.atOnce = 2
-	large := bytes.Repeat([]byte("x"), 32<<20) // more than the kernel keeps for a socket
+	large := bytes.Repeat([]byte("x"), 32<<20) // more than the kernel buffers for a socket
 	var (
 		stuck   [3]*Conn
 		silent  [3]*websocket.Conn
@@ -103,11 +103,11 @@ func TestNobodyWaitsForWhoTakesNothing(t *testing.T) {
 	testkit.Await(t, "no writer stays", s.Writers.Idle)
 }
 
-// However many wait, each has its turn, and no more than a few write at once.
+// However many connections wait, each has its turn, and only a few write at once.
 func TestTurns(t *testing.T) {
 	s := settings()
 	ws := s.Writers
-	ws.atOnce = 0 // no writes yet
+	ws.atOnce = 0 // no connection may write yet
 	const many = 3000
 	conns := make([]*Conn, many)
 	for i := range conns {
@@ -123,7 +123,7 @@ func TestTurns(t *testing.T) {
 			t.Fatalf("turn %d is that of another", i)
 		}
 		if i == many/2 {
-			ws.add(conns[0]) // once more, behind all others
+			ws.add(conns[0]) // again, after all others
 		}
 	}
 	if ws.take(w) != conns[0] || ws.take(w) != nil {
