@@ -63,6 +63,7 @@ type Event struct {
 	Direct     bool // a channel whose members count its whole history
 	Private    bool // a read that others do not see
 	Quiet      bool // for comparisons only: the product's own numbers leave out this message, or the unread messages of this pointer
+	Emptied    bool // for comparisons only: a deleted message whose thread and mentions the product no longer has
 	Before     bool // a pointer right before the message ID
 	Threads    bool // a pointer that also reads the channel's threads; in an import, one after the newest message
 

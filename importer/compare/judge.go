@@ -28,6 +28,7 @@ type Recount struct {
 	Messages         []Source // those that count
 	Left             bool     // the user has left
 	Ended            bool     // the channel is deleted
+	Emptied          bool     // deleted messages without content may have changed the number
 }
 
 // Source is a message, and its row.
@@ -93,6 +94,8 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 	switch {
 	case e.older() > 0 && e.Theirs.Unread == r.Unread:
 		return ByPolicy, fmt.Sprintf("%d less: read singly, but too old to be named", e.older()), true
+	case r.Unread != e.Ours.Unread && r.Emptied:
+		return NotComparable, "a deleted message has lost its content, so its thread and its mentions are unknown: " + e.missing(), true
 	case r.Unread != e.Ours.Unread:
 		return OursWrong, e.missing(), true
 	case r.Left && e.Theirs.Unread > 0:

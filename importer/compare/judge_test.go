@@ -49,6 +49,7 @@ func TestJudge(t *testing.T) {
 		"capped":                  {table, Evidence{Theirs: with(99, 0), Ours: with(120, 0), Rows: &Recount{Unread: 120}}, TheirsWrong, "capped: their own rows have 120"},
 		"the channel ended":       {mattermost, Evidence{Theirs: with(4, 0), Rows: &Recount{Ended: true}}, NotComparable, "the channel is deleted"},
 		"input missing":           {table, Evidence{Theirs: with(3, 0), Ours: with(1, 0), Messages: []string{"a"}, Rows: &Recount{Unread: 3, Messages: ids("a", "b", "c")}}, OursWrong, "their rows have 3, input missing: b (posts:2), c (posts:3)"},
+		"content that is gone":    {table, Evidence{Theirs: with(3, 0), Ours: with(1, 0), Messages: []string{"c"}, Rows: &Recount{Unread: 3, Emptied: true, Messages: ids("a", "b", "c")}}, NotComparable, "has lost its content, so its thread and its mentions are unknown: their rows have 3"},
 		"too old to be named":     {table, Evidence{Theirs: with(1, 0), Ours: with(3, 0), Unnamed: 2, Rows: &Recount{Unread: 1, Excluded: Excluded{ReadSingly: 4}}}, ByPolicy, "2 less: read singly, but too old"},
 		"many missing":            {table, Evidence{Theirs: with(5, 0), Ours: with(0, 0), Rows: &Recount{Unread: 5, Messages: ids("a", "b", "c", "d", "e")}}, OursWrong, "a (posts:1), b (posts:2), c (posts:3) and 2 more"},
 		"too many":                {table, Evidence{Theirs: with(0, 0), Ours: with(1, 0), Messages: []string{"x"}, Rows: &Recount{}}, OursWrong, "their rows have 0, not there: x"},

@@ -58,6 +58,7 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 		}
 	}
 	pointer, explicit := c.pointer(p)
+	r.Emptied = c.emptied(p, pointer, explicit)
 	for i := 0; i < len(c.posts); i++ {
 		x := &c.posts[i]
 		in := p.Thread == "" && x.counts() || p.Thread != "" && x.Thread == p.Thread && !x.Broadcast && !x.Silent
@@ -185,6 +186,19 @@ func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 		}
 	}
 	return read, false
+}
+
+// emptied reports whether messages whose content is gone may have changed a number. One of the user
+// behind their pointer may have read the channel or the thread, and any may have made them follow
+// the thread.
+func (c *channelRows) emptied(p Pair, pointer int, explicit bool) bool {
+	for i := range c.posts {
+		x := &c.posts[i]
+		if x.Emptied && (p.Thread != "" || !explicit && i >= pointer && x.User == p.User) {
+			return true
+		}
+	}
+	return false
 }
 
 // followed returns the place from which a thread counts for a user. It reports false if they do not

@@ -96,6 +96,24 @@ func TestRecount(t *testing.T) {
 	}
 }
 
+// A message whose content is gone makes a number uncertain: that of its author, unless they have a
+// pointer, and those of threads.
+func TestRecountOfEmptiedMessages(t *testing.T) {
+	list := append(general(), importer.Event{Kind: importer.KindPost, Channel: "c", ID: "m7", User: "bob", At: at(41), Until: at(42), Silent: true, Emptied: true})
+	for p, want := range map[Pair]bool{
+		{"bob", "c", ""}: true, {"cem", "c", ""}: false, {"ann", "c", ""}: false, {"ann", "c", "m2"}: true,
+	} {
+		got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{p}, at(1000))
+		if err != nil || got[p].Emptied != want {
+			t.Errorf("%v: %+v, %v", p, got[p], err)
+		}
+	}
+	list = append(list, importer.Event{Kind: importer.KindPointer, Channel: "c", User: "bob", At: at(10)})
+	if got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{{"bob", "c", ""}}, at(1000)); err != nil || got[Pair{"bob", "c", ""}].Emptied {
+		t.Errorf("with a pointer: %+v, %v", got, err)
+	}
+}
+
 // A follow by word counts later replies; an unfollow ends all.
 func TestRecountOfFollows(t *testing.T) {
 	follow := importer.Event{Kind: importer.KindFollow, Channel: "c", User: "eve", Thread: "m2", At: at(33)}

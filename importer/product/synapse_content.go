@@ -74,7 +74,7 @@ func (s *Synapse) post(f fields, e *importer.Event) bool {
 		Quiet:  kind != "m.room.message" && kind != "m.room.encrypted",
 	}
 	if e.Until != 0 && emptied(f.Text("json")) {
-		e.Silent = true
+		e.Silent, e.Emptied = true, true
 	}
 	if content.Relates.Type == "m.thread" && content.Relates.ID != e.ID {
 		e.Thread = content.Relates.ID
