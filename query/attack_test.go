@@ -22,7 +22,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// protocols are clients that speak each of the protocols with a node.
+// protocols returns clients that speak each of the protocols with a node.
 func protocols(url string) map[string]queryv1connect.QueryServiceClient {
 	h2c := &http.Client{Transport: PeerTransport(nil)}
 	return map[string]queryv1connect.QueryServiceClient{
@@ -33,8 +33,8 @@ func protocols(url string) map[string]queryv1connect.QueryServiceClient {
 	}
 }
 
-// No forged token gets in, by no protocol, for calls, streams and events; and all are refused with
-// the same words, which do not help to make a better one.
+// No forged token gets in, through any protocol, for calls, streams and events. All are refused
+// with the same words, which do not help to make a better one.
 func TestForgedTokens(t *testing.T) {
 	c := newCluster(t, 2, 2, func(c *Config) { c.Verifier = authtest.VerifierOfTwo(t) })
 	c.join("general", "ann")
@@ -72,7 +72,7 @@ func TestForgedTokens(t *testing.T) {
 	}
 }
 
-// Events are for services: neither for forged tokens nor for users.
+// Only services publish events: neither forged tokens nor users may.
 func TestForgedTokensPublishNothing(t *testing.T) {
 	_, producer := newBroker(t)
 	srv := serve(t, Handler(Config{Node: noNode{}, Producer: producer, Verifier: authtest.VerifierOfTwo(t), Logger: slog.New(slog.DiscardHandler)}))
@@ -139,8 +139,8 @@ func TestGuessingChannels(t *testing.T) {
 	}
 }
 
-// A request that is small on the wire and huge when unpacked is refused at the limit of the
-// unpacked size.
+// A request that is small on the wire and huge when decompressed is refused at the limit of the
+// decompressed size.
 func TestACompressedBombIsRefused(t *testing.T) {
 	srv := serve(t, Handler(Config{Node: noNode{}}))
 	var bomb bytes.Buffer
@@ -168,7 +168,7 @@ func TestACompressedBombIsRefused(t *testing.T) {
 	}
 }
 
-// A request whose headers come slowly, or whose body never comes, holds nothing forever.
+// A request whose headers come slowly, or whose body never comes, holds no resource forever.
 func TestRequestsThatDrip(t *testing.T) {
 	srv := httptest.NewUnstartedServer(nil)
 	srv.Config = edge.NewServer(Handler(Config{Node: noNode{}, bodyTimeout: 200 * time.Millisecond}))

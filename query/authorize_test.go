@@ -69,7 +69,8 @@ func TestWhoMaySeeWhat(t *testing.T) {
 			wantCode(t, "no token", get("ann", mine, ""), connect.CodeUnauthenticated)
 			wantCode(t, "a bad token", get("ann", mine, ann+"x"), connect.CodeUnauthenticated)
 			wantCode(t, "somebody else", get("bob", mine, ann), connect.CodePermissionDenied)
-			// Guessing: a channel of others and one that is not there look the same.
+			// A channel of others and one that does not exist look the same to a user who guesses
+			// names.
 			for what, of := range map[string]func(string, string) error{
 				"GetUnread": func(ch, token string) error { return get("ann", ch, token) }, "GetChannel": channel, "ExplainUnread": explain,
 			} {

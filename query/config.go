@@ -62,8 +62,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 	// Logger logs errors that callers do not see: panics and failed writes. Nil: slog.Default().
 	Logger *slog.Logger
-	// Trace gives published events the trace of their call; nil: they get none. Spans is around each
-	// call, and each call to another node; nil: nothing is. The header traceparent of users is
+	// Trace gives published events the trace of their call; nil: they get none. Spans is around
+	// each call, and each call to another node; nil: nothing is. The header traceparent of users is
 	// ignored: only services and nodes may begin a trace.
 	Trace trace.Tracer
 	Spans connect.Interceptor

@@ -157,7 +157,7 @@ func message(channel string, m *eventsv1.MessageEvent) *ingestv1.Event {
 	return &ingestv1.Event{Event: &ingestv1.Event_Message{Message: m}}
 }
 
-// An event published through one node is read through the other, at once, by its token; and that
+// An event published through one node can be read through the other at once, with its token. That
 // continues when a node leaves.
 func TestTwoNodesEndToEnd(t *testing.T) {
 	if testing.Short() {

@@ -25,18 +25,18 @@ import (
 // mortalNode is a node that crashes and comes back, as a process does: without its former state.
 type mortalNode struct {
 	*node
-	line      *proxy.Proxy // of its first address
+	line      *proxy.Proxy // in front of its first address
 	home      string       // that address
 	server    *http.Server
 	transport *http.Transport
 	serving   sync.WaitGroup
 }
 
-// soon is when timers run out. net/http holds a connection on which a stream was open until then,
-// also once it has ended: here that would be all of a process that is long dead.
+// soon is the duration of timers. net/http keeps the connection of an ended stream for that long.
+// With longer timers, each dead process here would keep all of its connections.
 const soon = 100 * time.Millisecond
 
-// mortal makes a node of a cluster a peer.
+// mortal turns a node of a cluster into a peer.
 func mortal(t *testing.T, n *node) *mortalNode {
 	p := &mortalNode{node: n}
 	n.srv.Close()
@@ -44,7 +44,7 @@ func mortal(t *testing.T, n *node) *mortalNode {
 	p.live("127.0.0.1:0")
 	p.home = p.server.Addr
 	p.line = proxy.New(t, p.home)
-	p.die() // and live as who is reached over that line
+	p.die() // and starts as the process that the line leads to
 	p.live(p.home)
 	p.comeHome()
 	return p
@@ -71,10 +71,10 @@ func (p *mortalNode) live(addr string) {
 	p.tell(url)
 }
 
-// comeHome makes others reach it over its line.
+// comeHome makes the other nodes reach it over its line.
 func (p *mortalNode) comeHome() { p.tell("http://" + p.line.Addr()) }
 
-// tell makes the group know where it is.
+// tell sets its address in the group.
 func (p *mortalNode) tell(url string) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
@@ -87,10 +87,10 @@ func (p *mortalNode) die() {
 	p.transport.CloseIdleConnections()
 }
 
-// TestHundredsOfDeaths (B9): the peers of a node die hundreds of times, come back where they were
-// or elsewhere, break off, freeze, and hand partitions over, while calls and streams go from it to
-// them. Memory, files and goroutines of the second half are those of the first, and no answer is
-// wrong.
+// TestHundredsOfDeaths (B9): the peers of a node die hundreds of times, come back at the same
+// address or another, break off, freeze, and hand partitions over, while the node sends calls and
+// streams to them. The second half uses no more memory, files and goroutines than the first, and no
+// answer is wrong.
 func TestHundredsOfDeaths(t *testing.T) {
 	const partitions = 6
 	transport := PeerTransport(nil)
@@ -126,8 +126,8 @@ func TestHundredsOfDeaths(t *testing.T) {
 			t.Errorf("where a node died, the answer is %v", err)
 		}
 	}
-	// calls sends every kind of call concurrently; the callers give up after a while. A stream is
-	// left after a number of frames; the second frame never comes, so that the stream is open when
+	// calls sends every kind of call concurrently. The callers give up after patience. A stream
+	// ends after a number of frames. The second frame never comes, so the stream is open when
 	// something happens.
 	calls := func(patience time.Duration, frames int) *sync.WaitGroup {
 		var wg sync.WaitGroup
@@ -159,7 +159,7 @@ func TestHundredsOfDeaths(t *testing.T) {
 			if err != nil {
 				return "", err
 			}
-			defer func() { _ = stream.Close() }() // it has ended, or is left
+			defer func() { _ = stream.Close() }() // it has ended, or the caller has given up
 			for range frames {
 				if !stream.Receive() {
 					return "", stream.Err()
@@ -216,7 +216,7 @@ func TestHundredsOfDeaths(t *testing.T) {
 			happen()
 		}
 		before := tally.answers
-		for tally.answers < before+3 { // of the three none fails
+		for tally.answers < before+3 { // none of these three fails
 			before = tally.answers
 			calls(20*time.Second, 1).Wait()
 		}

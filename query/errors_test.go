@@ -23,7 +23,7 @@ func (unknownOwner) Owner(context.Context, int32) (string, error) {
 	return "", fmt.Errorf("unable to dial: %w", &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 9092}, Err: errors.New("refused")})
 }
 
-// Whatever fails between nodes, or with the brokers, a caller sees none of their addresses; the log
+// Whatever fails between nodes, or with the brokers, a caller sees none of their addresses. The log
 // has them.
 func TestErrorsTellNoAddresses(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())

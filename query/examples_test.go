@@ -16,8 +16,8 @@ var (
 	lineBreaks  = regexp.MustCompile(`\n *`)
 )
 
-// TestExamplesOfTheDocument types the calls of docs/query-api.md that it shows with their answers,
-// which are those of the channel general of TestAnswersInJSON.
+// TestExamplesOfTheDocument runs the calls that docs/query-api.md shows with their answers, about
+// the channel general of TestAnswersInJSON.
 func TestExamplesOfTheDocument(t *testing.T) {
 	bash := testkit.Program(t, "bash")
 	testkit.Program(t, "curl")

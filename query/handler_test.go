@@ -30,7 +30,7 @@ func (noNode) Watch(int32, string) (watch.Watcher, error)             { return n
 func (noNode) MayHold(int32, uint64) bool                             { return true }
 func (noNode) Arrivals(string) watch.Arrivals                         { panic("nothing is live here") }
 
-// serve runs h with the server that NewServer makes.
+// serve runs h with the server of NewServer.
 func serve(t testing.TB, h http.Handler) *httptest.Server {
 	srv := httptest.NewUnstartedServer(nil)
 	srv.Config = edge.NewServer(h)

@@ -34,7 +34,8 @@ func drawEntries(t *rapid.T) []projections.InboxEntry {
 	return rapid.Permutation(entries).Draw(t, "order")
 }
 
-// Whoever owns which channels, the merged page is that of one owner of everything.
+// However the channels are divided among owners, the merged page equals the page of one owner of
+// everything.
 func TestMergeEqualsOneOwner(t *testing.T) {
 	s := &service{topics: testTopics, now: func() time.Time { return noon }}
 	rapid.Check(t, func(t *rapid.T) {

@@ -126,8 +126,8 @@ func TestInboxWaitsOnEveryOwner(t *testing.T) {
 	}
 }
 
-// Pages are positions in the order: an entry that does not change is listed exactly once, however
-// much the others move.
+// A page token is a position in the order: an entry that does not change is listed exactly once,
+// however much the others move.
 func TestPagingIsStableWhileOthersChange(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

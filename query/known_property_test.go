@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// everybody reads all partitions about a user.
+// everybody reads all partitions for a user.
 type everybody struct {
 	unread  map[string]uint32 // by channel
 	threads map[string]uint32 // by channel and thread
@@ -45,18 +45,18 @@ func (c *cluster) everybody(user string) everybody {
 	return e
 }
 
-// Whatever was folded, cut, moved and failed: an inbox equals the answer from all partitions, and
-// is unavailable only if a failed partition has something of the user. Along a chain of answers the
+// After any folds, cuts, moves and failures, an inbox equals the answer from all partitions. It is
+// unavailable only if a failed partition has something of the user. Along a chain of answers the
 // position never goes back.
 func TestWhoKnowsIsEverybodyWhoHas(t *testing.T) {
-	seed := rand.Uint64() //nolint:gosec // a test's own
+	seed := rand.Uint64() //nolint:gosec // of this test alone
 	t.Logf("seed %d", seed)
 	scripts, steps := 6, 250
 	if testing.Short() {
 		scripts, steps = 2, 150
 	}
 	for i := range scripts {
-		r := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // a test's own
+		r := rand.New(rand.NewPCG(seed, uint64(i))) //nolint:gosec // of this test alone
 		c := newCluster(t, 12, 1+i%3)
 		chains := map[string][]string{} // by user, the last as_of
 		for step := range steps {
@@ -81,12 +81,12 @@ func TestWhoKnowsIsEverybodyWhoHas(t *testing.T) {
 	}
 }
 
-// randomStep folds something, or something happens to a partition.
+// randomStep folds a record, or changes a partition.
 func (c *cluster) randomStep(r *rand.Rand, step int) {
 	channel, user := fmt.Sprintf("c%d", r.IntN(40)), fmt.Sprintf("u%d", r.IntN(6))
 	p := partitionOf(channel, int32(len(c.parts)))
 	if c.failed[p] {
-		c.fail(p, r.IntN(3) > 0) // nothing is folded there
+		c.fail(p, r.IntN(3) > 0) // a failed partition folds nothing
 		return
 	}
 	switch r.IntN(14) {

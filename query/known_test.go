@@ -30,7 +30,7 @@ func (l *looks) look(p int32) {
 	l.seen[p]++
 }
 
-// taken are the partitions that were read since the last call.
+// taken returns the partitions that were read since the last call.
 func (l *looks) taken() (ps []int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func partitionsOf(t testing.TB, asOf []string) (ps []int32) {
 	return slices.Compact(ps)
 }
 
-// Of 40 partitions on two nodes, only those are read that hold something of the user, and as_of
+// A call reads, of 40 partitions on two nodes, only those that have something of the user. as_of
 // names only those.
 func TestOnlyPartitionsThatKnowTheUserAreRead(t *testing.T) {
 	var l looks
@@ -127,8 +127,8 @@ func TestAfterBringsAPartitionThatDidNotKnowTheUser(t *testing.T) {
 	}
 }
 
-// The position of an answer is kept in the next one, even if nothing of the user is left there: an
-// owner that is behind does not bring back deleted data.
+// The next answer keeps the position of an earlier one, even if nothing of the user is left there.
+// So an owner that is behind does not bring back deleted data.
 func TestAsOfStaysWhereTheUserHadSomething(t *testing.T) {
 	var l looks
 	c := newCluster(t, 8, 2, l.configure)
@@ -158,8 +158,8 @@ func TestAsOfStaysWhereTheUserHadSomething(t *testing.T) {
 	}
 }
 
-// A failed partition makes only the inboxes of users fail that it may hold something of; the error
-// names it.
+// A failed partition makes only those inboxes fail of whose users it may have something. The error
+// names the partition.
 func TestAFailedPartitionFailsOnlyWhoHasSomethingThere(t *testing.T) {
 	c := newCluster(t, 8, 2)
 	c.join(c.channelOn("c", 3), "ann")
@@ -201,7 +201,7 @@ func TestAFailedPartitionFailsOnlyWhoHasSomethingThere(t *testing.T) {
 	}
 }
 
-// The error of a node that is gone names its partitions.
+// The error for a node that does not answer names its partitions.
 func TestTheErrorNamesThePartitionsOfANodeThatIsGone(t *testing.T) {
 	c := newCluster(t, 24, 2)
 	c.nodes[1].srv.Close()
@@ -211,7 +211,7 @@ func TestTheErrorNamesThePartitionsOfANodeThatIsGone(t *testing.T) {
 	}
 }
 
-// A watch sends the channels of partitions that held nothing of the user when it began, on both
+// A watch sends the channels of partitions that had nothing of the user when it began, on both
 // nodes, and then their changes.
 func TestAWatchHearsOfAFurtherPartition(t *testing.T) {
 	c := newCluster(t, 8, 2)
@@ -239,8 +239,8 @@ func TestAWatchHearsOfAFurtherPartition(t *testing.T) {
 	}
 }
 
-// A watch begins although a partition has failed that holds nothing of the user, and sends its data
-// once it is served again.
+// A watch begins although a partition has failed that has nothing of the user. It sends that
+// partition's data once the partition is served again.
 func TestAWatchHearsOfAPartitionThatWasLeftOut(t *testing.T) {
 	c := newCluster(t, 8, 2)
 	for _, n := range c.nodes {
@@ -252,7 +252,7 @@ func TestAWatchHearsOfAPartitionThatWasLeftOut(t *testing.T) {
 			w.next()
 			channel := c.channelOn(fmt.Sprintf("n%d-", n.index), p)
 			c.fail(p, false)
-			w.until(c.join(channel, user)) // no signal reports this: the watch did not follow the partition
+			w.until(c.join(channel, user)) // no signal reports this, because the watch did not follow the partition
 			if got := w.channels[channel]; got == nil || !got.Member {
 				t.Errorf("node %d: partition %d: %v", n.index, p, got)
 			}

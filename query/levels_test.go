@@ -21,7 +21,7 @@ func (c *cluster) notify(channel, user string, level events.Level, until int64) 
 	return c.read(events.Read{Kind: events.KindNotifySet, Level: level, Until: until}, channel, user)
 }
 
-// label gives a channel labels of the user's own.
+// label sets a user's own labels of a channel.
 func (c *cluster) label(channel, user string, labels ...string) string {
 	return c.read(events.Read{Kind: events.KindLabelsSet, IDs: texts(labels)}, channel, user)
 }
@@ -38,8 +38,9 @@ func texts(list []string) (out [][]byte) {
 	return out
 }
 
-// setLevels are channels of ann with two unread messages each, one of them a mention, and a thread
-// with one unread reply; and the settings of them. She follows the threads by their roots.
+// setLevels makes channels of ann with settings. Each has two unread messages, one of them a
+// mention, and a thread with one unread reply. She follows the threads because she posted their
+// roots.
 func setLevels(c *cluster) {
 	for _, ch := range []string{"plain", "mentions", "none", "timed", "archived", "labelled"} {
 		c.join(ch, "ann", "bob")
@@ -66,7 +67,7 @@ func inboxIDs(cs []*queryv1.ChannelUnread) (out []string) {
 	return out
 }
 
-// Totals, labels and lists by the settings are the same on any node, at one time.
+// Totals, labels and lists follow the settings. At the same time they are the same on any node.
 func TestWhatWasSaidInTotals(t *testing.T) {
 	c := newCluster(t, 8, 3)
 	setLevels(c)
@@ -145,7 +146,7 @@ func (n *node) inboxOf(t *testing.T, channel string, at time.Time) *queryv1.Chan
 	return all.Channels[i]
 }
 
-// The pages of a label's list are of that label.
+// The pages of a label's list have only channels of that label.
 func TestPagesOfALabel(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	setLevels(c)
@@ -161,8 +162,8 @@ func TestPagesOfALabel(t *testing.T) {
 	}
 }
 
-// A watch reports the end of a level when it comes, with the channel's threads and the totals after
-// it, whichever node owns the channel.
+// A watch reports the end of a level when it comes, with the channel's threads and the new totals,
+// whichever node owns the channel.
 func TestWatchTellsTheEndOfALevel(t *testing.T) {
 	testkit.AtMost(t, "told after the end", time.Second, func() time.Duration { return watchTheEndOfALevel(t) })
 }
@@ -178,7 +179,7 @@ func watchTheEndOfALevel(t *testing.T) time.Duration {
 	}
 	ch := c.channelOn("b", 1)
 	c.updated(ch, false, "work")
-	until := time.Now().Add(3 * time.Second) // the watch must begin before it
+	until := time.Now().Add(3 * time.Second) // enough time to begin the watch before it
 	c.notify(ch, "ann", events.LevelNone, until.UnixMilli())
 	w := c.nodes[0].watch(t, t.Context(), "ann")
 	m := w.next()

@@ -65,8 +65,8 @@ func wantLimit(t testing.TB, what string, err error, code connect.Code, text str
 	t.Errorf("%s: no RetryInfo in %v", what, ce.Details())
 }
 
-// A user and an address have so many calls; those of a service count for its address alone, and
-// those that another node forwards count there. Queries and publishes count together.
+// A user and an address have limited rates of calls. A service's calls count only for its address.
+// Calls that another node forwards count at that node. Queries and publishes count together.
 func TestRatesOfUsersAndAddresses(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, producer := newBroker(t)
@@ -76,16 +76,16 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 		c.Verifier, c.Producer = authtest.Verifier(t), producer
 		if nodes++; nodes == 1 {
 			c.Limits, c.Registerer = limits, registry
-		} else { // which is asked by the first alone
+		} else { // only the first node asks it
 			c.Limits = Limits{UserRate: 0.001, UserBurst: 1, AddressRate: 0.001, AddressBurst: 1}
 		}
 	})
 	c.join(c.channelOn("there", 1), "ann", "bob")
-	ask := func(token string) error { // the answer is at the other node
+	ask := func(token string) error { // the other node has the answer
 		_, err := c.nodes[0].query.GetInbox(t.Context(), called(&queryv1.GetInboxRequest{UserId: "ann"}, token))
 		return err
 	}
-	publish := func(token string) error { // an empty one, which writes nothing
+	publish := func(token string) error { // an empty call, which writes nothing
 		_, err := ingestv1connect.NewIngestServiceClient(c.nodes[0].srv.Client(), c.nodes[0].srv.URL).Publish(t.Context(), called(&ingestv1.PublishRequest{}, token))
 		return err
 	}
@@ -96,7 +96,7 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 		}
 	}
 	wantLimit(t, "ann's fourth call", ask(ann), connect.CodeResourceExhausted, "this user makes too many calls")
-	if err := publish(ann); connect.CodeOf(err) != connect.CodePermissionDenied { // so no user's rate is about publishing
+	if err := publish(ann); connect.CodeOf(err) != connect.CodePermissionDenied { // so no user's rate includes publishing
 		t.Errorf("ann, a user, publishes: %v", err)
 	}
 	if err := ask(bob); connect.CodeOf(err) != connect.CodePermissionDenied {
@@ -108,7 +108,7 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 		}
 	}
 	var err error
-	for range 6 { // with a forged token too: it costs as much to find out
+	for range 6 { // a forged token counts too: checking it costs as much
 		err = ask("e30.e30.e30")
 	}
 	wantLimit(t, "one address", err, connect.CodeResourceExhausted, "this address makes too many calls")
@@ -120,7 +120,8 @@ func TestRatesOfUsersAndAddresses(t *testing.T) {
 	}
 }
 
-// Calls under way are bounded for a user, and those that wait for an `after` for the node.
+// The number of pending calls is limited for a user, and the number that wait for an `after` is
+// limited for the node.
 func TestCallsUnderWayAreBounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := newCluster(t, 1, 1, func(c *Config) {
@@ -135,7 +136,7 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 	}
 	const never = "chat.reads/0/999999"
 	var waiting sync.WaitGroup
-	wait := func(user string) { // until it is cut off; one that came too early comes again
+	wait := func(user string) { // until it is cut off; a call that came too early is repeated
 		waiting.Go(func() {
 			for connect.CodeOf(call(user, never)) == connect.CodeResourceExhausted {
 			}
@@ -163,9 +164,9 @@ func TestCallsUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// Calls under way are bounded for an address, whatever their tokens and for both services; streams
-// are not counted among them, nor calls that another node forwards. What is refused for another
-// reason takes no place.
+// The number of pending calls is limited for an address, whatever their tokens, over both services.
+// Streams do not count, and neither do calls that another node forwards. A call that is refused for
+// another reason takes no slot.
 func TestCallsOfAnAddressAreBounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, producer := newBroker(t)
@@ -174,7 +175,7 @@ func TestCallsOfAnAddressAreBounded(t *testing.T) {
 		c.Verifier, c.Producer = authtest.Verifier(t), producer
 		if nodes++; nodes == 1 {
 			c.Limits, c.Registerer = Limits{AddressConcurrency: 2}, registry
-		} else { // which is asked by the first alone
+		} else { // only the first node asks it
 			c.Limits = Limits{AddressConcurrency: 1}
 		}
 	})
@@ -196,7 +197,7 @@ func TestCallsOfAnAddressAreBounded(t *testing.T) {
 		}
 	}
 	var waiting sync.WaitGroup
-	for range 2 { // until it is cut off; one that came too early comes again
+	for range 2 { // until it is cut off; a call that came too early is repeated
 		waiting.Go(func() {
 			for connect.CodeOf(call(service, "chat.messages/1/999999")) == connect.CodeResourceExhausted {
 			}
@@ -222,7 +223,7 @@ func TestCallsOfAnAddressAreBounded(t *testing.T) {
 	}
 }
 
-// until waits until something is so.
+// until waits until a condition holds.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(time.Millisecond) {
@@ -232,11 +233,11 @@ func until(t testing.TB, what string, is func() bool) {
 	}
 }
 
-// Large bodies that never end fill the memory that there is for them, and no more; small ones go
-// by. What is announced and does not come takes nothing.
+// Large bodies that never end fill the memory for bodies, and no more. Small bodies are not
+// affected. A body that is announced and does not come takes nothing.
 func TestBodiesInMemoryAreBounded(t *testing.T) {
 	registry := prometheus.NewRegistry()
-	c := newCluster(t, 1, 1, func(c *Config) { c.Registerer, c.Limits = registry, Limits{Bodies: 1} }) // the least: one query of 1 MiB
+	c := newCluster(t, 1, 1, func(c *Config) { c.Registerer, c.Limits = registry, Limits{Bodies: 1} }) // the minimum: one query of 1 MiB
 	c.join("general", "ann")
 	addr := c.nodes[0].srv.Listener.Addr().String()
 	hold := func(sent int) net.Conn {
@@ -268,11 +269,11 @@ func TestBodiesInMemoryAreBounded(t *testing.T) {
 	}
 	var full net.Conn
 	until(t, "the memory for bodies is taken", func() bool {
-		full = hold(maxQueryBody - 1) // it is refused if a question beside it has the rest for too long
+		full = hold(maxQueryBody - 1) // refused if another query has the rest for too long
 		for tries, refused := 0, 0; tries < 30; tries++ {
 			if status, _ := ask(100 << 10); status != http.StatusServiceUnavailable {
 				refused = 0
-			} else if refused++; refused == 2 { // by now full would be refused, too
+			} else if refused++; refused == 2 { // by now full would have been refused, too
 				return true
 			}
 			time.Sleep(50 * time.Millisecond)

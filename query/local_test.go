@@ -22,7 +22,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// asked is an answer, or the text of an error with its code.
+// asked returns an answer, or the text of an error with its code, as text.
 func asked[Res any](res *Res, err error) string {
 	if err != nil {
 		return err.Error()
@@ -85,8 +85,8 @@ func TestLocalAnswersAsTheHandlerDoes(t *testing.T) {
 	}
 }
 
-// A panic ends one call with internal, without details; the log has it once, and the call is
-// counted.
+// A panic ends one call with the code internal, without details. The log has it once, and the call
+// is counted.
 func TestLocalPanic(t *testing.T) {
 	var log lockedBuffer
 	registry := prometheus.NewRegistry()
@@ -110,7 +110,7 @@ func TestLocalPanic(t *testing.T) {
 	}
 }
 
-// With keys the identity of the context decides, as that of a token does over HTTP.
+// With keys the identity in the context decides, as the identity of a token does over HTTP.
 func TestLocalAuthorizes(t *testing.T) {
 	c := newCluster(t, 2, 2, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	c.join("general", "ann", "bob")

@@ -14,9 +14,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// TestMarkAllRead: one event for each channel with unread messages, more of them than a page lists;
-// once they are folded nothing is unread, threads aside, and a mark takes any of them back. A mark
-// made in between wins.
+// TestMarkAllRead: MarkAllRead writes one event for each channel with unread messages, for more
+// channels than a page lists. Once the events are folded nothing is unread, except in threads, and
+// a mark takes any of them back. A mark made in between wins.
 func TestMarkAllRead(t *testing.T) {
 	broker, producer := newBroker(t)
 	c := newCluster(t, ingestPartitions, 2, func(cfg *Config) { cfg.Producer = producer })
@@ -42,7 +42,7 @@ func TestMarkAllRead(t *testing.T) {
 	if res.Msg.Channels != unread || len(res.Msg.After) != ingestPartitions {
 		t.Fatalf("%d channels, after %v", res.Msg.Channels, res.Msg.After)
 	}
-	c.read(events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m2")}, "ch3", "ann") // before they are folded
+	c.read(events.Read{Kind: events.KindMarkedUnread, MessageID: []byte("m2")}, "ch3", "ann") // before the events are folded
 	var d events.Decoder
 	for _, r := range consumeAll(t, broker, unread) {
 		var e events.Read
@@ -65,7 +65,8 @@ func TestMarkAllRead(t *testing.T) {
 	if v := c.nodes[0].unread(t, "ann", "ch5"); v.Unread != 1 || v.Mentions != 1 || v.FirstUnread.MessageId != "m2" {
 		t.Errorf("after a mark: %v", v)
 	}
-	// With threads: ch3 and ch5, which are marked, and ch7, in which only a thread has unread replies.
+	// With threads it reads ch3 and ch5, which are marked, and ch7, in which only a thread has
+	// unread replies.
 	res, err = client.MarkAllRead(t.Context(), connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: "ann", Threads: true}))
 	if err != nil || res.Msg.Channels != 3 {
 		t.Fatalf("with threads: %v, %v", res, err)

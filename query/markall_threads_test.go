@@ -13,9 +13,9 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// TestMarkAllReadOfOldThreads: MarkAllRead with threads goes by the threads that a user follows, of
-// whatever age, and not by those of their panel (DESIGN §4.7): so with the first reply after it, an
-// old thread comes back with that reply alone.
+// TestMarkAllReadOfOldThreads: MarkAllRead with threads reads the threads that a user follows, of
+// any age, and not only those of their panel (DESIGN §4.7). So at its first later reply, an old
+// thread comes back with that reply alone.
 func TestMarkAllReadOfOldThreads(t *testing.T) {
 	broker, producer := newBroker(t)
 	c := newCluster(t, ingestPartitions, 2, func(cfg *Config) { cfg.Producer = producer })
@@ -31,7 +31,7 @@ func TestMarkAllReadOfOldThreads(t *testing.T) {
 	c.mu.Lock()
 	c.now += int64(31 * 24 * time.Hour / time.Millisecond)
 	c.mu.Unlock()
-	for p := range int32(ingestPartitions) { // the log time of each partition
+	for p := range int32(ingestPartitions) { // moves the log time of each partition
 		c.join(c.channelOn("clock", p), "bob")
 	}
 	c.reply("new", "root", "r3", "bob")

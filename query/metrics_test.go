@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gathered is the value of each counter and gauge, by name and label values.
+// gathered returns the value of each counter and gauge, by name and label values.
 func gathered(t *testing.T, reg *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := reg.Gather()
@@ -44,7 +44,7 @@ func TestCallsAreCounted(t *testing.T) {
 	c.nodes[0].watch(t, t.Context(), "ann").next()
 	got := gathered(t, reg)
 	for key, want := range map[string]float64{
-		"tidemark_query_calls_total ok GetUnread":         2, // labels in the order of their names: code, method
+		"tidemark_query_calls_total ok GetUnread":         2, // labels in the order of their names
 		"tidemark_query_calls_total not_found GetChannel": 1,
 		"tidemark_query_forwarded_total":                  2, // one GetUnread, one watch
 		"tidemark_query_watches":                          1,

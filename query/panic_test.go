@@ -101,7 +101,7 @@ func TestPanicEndsTheCall(t *testing.T) {
 			if err := call(t.Context()); err != nil {
 				t.Errorf("%d nodes, %s after a bug: %v", nodes, name, err)
 			}
-			// Each needs the lock of its partition.
+			// Each of these calls needs the lock of its partition.
 			for _, p := range c.parts {
 				if !p.TryLock() {
 					t.Fatalf("%d nodes, %s with a bug: a partition stays locked", nodes, name)
@@ -131,8 +131,8 @@ func TestPanicIsLoggedAndCountedOnce(t *testing.T) {
 	}
 }
 
-// A bug before the methods, during authorization, has the same effect: here in the check of the
-// membership, after the answer was computed.
+// A panic before the methods, during authorization, has the same effect. Here it occurs in the
+// check of the membership, after the answer was computed.
 func TestPanicInFrontOfTheMethods(t *testing.T) {
 	var reads atomic.Int32
 	c := newCluster(t, 1, 1, func(cfg *Config) {

@@ -22,7 +22,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// as is a client of node to that is node from, as far as it can prove.
+// as returns a client of to that calls as the node from, with from's proof.
 func (c *cluster) as(from, to *node) queryv1connect.QueryServiceClient {
 	proof := from.proof
 	return queryv1connect.NewQueryServiceClient(&http.Client{Transport: proof.Transport(to.srv.Client().Transport, to.srv.URL)}, to.srv.URL)
@@ -83,8 +83,8 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.base.RoundTrip(req)
 }
 
-// A forwarded call carries no token, in no header, and its proof is valid for that call, to that
-// node, for half a minute, and nothing else.
+// A forwarded call has no token in any header. Its proof is valid for that call to that node, for
+// half a minute, and for nothing else.
 func TestWhatIsForwardedIsGoodForNothingElse(t *testing.T) {
 	var wire []*recorder
 	c := newCluster(t, 2, 3, func(c *Config) {
@@ -124,7 +124,7 @@ func TestWhatIsForwardedIsGoodForNothingElse(t *testing.T) {
 		}
 	}
 
-	// The first of them, changed in one way each.
+	// The test takes the first such call, changed in one way each.
 	i := slices.IndexFunc(wire[0].sent, func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/GetUnread") })
 	again := func(to *node, change func(*http.Request, *[]byte)) int {
 		r, body := wire[0].sent[i].Clone(t.Context()), bytes.Clone(wire[0].body[i])
@@ -190,8 +190,9 @@ func TestARelayKeyDoesNotSpeakForUsers(t *testing.T) {
 	}
 }
 
-// A node with keys and without proof of its own sends no caller's token anywhere: it refuses with
-// an explanation. A service token of its own is enough; callers are then authorized here.
+// A node with keys and without proof of its own forwards no caller's token anywhere: it refuses
+// with an explanation. A service token of its own is enough; callers are then authorized at this
+// node.
 func TestWithoutProofNothingIsForwarded(t *testing.T) {
 	var leaked []string
 	var mu sync.Mutex

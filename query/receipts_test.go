@@ -54,8 +54,8 @@ func receiptsText(r *queryv1.GetReceiptsResponse) string {
 	return s
 }
 
-// The ticks of a message, from one to two to blue: the status is the least over all recipients, on
-// any node; users who joined later are not recipients, users who left still are.
+// The status of a message goes from sent to delivered to read. It is the least status of all
+// recipients, on any node. Users who joined later are not recipients, and users who left still are.
 func TestReceiptsFromSentToRead(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	c.join("c", "ann", "bob", "cid")
@@ -80,7 +80,7 @@ func TestReceiptsFromSentToRead(t *testing.T) {
 	want("m1", "delivered 1/2/2, bob delivered, cid read")
 	c.leave("c", "cid")
 	c.readUpTo("c", "bob", 1)
-	c.delivered("c", "bob", "m1") // a late one lowers nothing
+	c.delivered("c", "bob", "m1") // a late delivery lowers nothing
 	want("m1", "read 2/2/2, bob read, cid read")
 	c.read(events.Read{Kind: events.KindUserErased}, "c", "cid")
 	want("m1", "read 1/1/1, bob read")
@@ -91,8 +91,8 @@ func TestReceiptsFromSentToRead(t *testing.T) {
 	}
 }
 
-// The read state of a room: every member, including those who have read nothing, as far as others
-// may see it.
+// The read state of a room has every member, including those who have read nothing, as far as
+// others may see it.
 func TestReaders(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	c.join("c", "ann", "bob", "cid", "gone", "quiet")
@@ -120,8 +120,8 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// Pages list each member once, while others join, leave and read between them; counts are over all
-// on every page.
+// Pages list each member once, while others join, leave and read between them. The counts on every
+// page include all members.
 func TestReceiptsAndReadersPageThroughAll(t *testing.T) {
 	c := newCluster(t, 4, 2)
 	var users, first []string
@@ -169,8 +169,7 @@ func TestReceiptsAndReadersPageThroughAll(t *testing.T) {
 	}
 }
 
-// An invalid call gets an explanation, and the token of another channel, message or method is
-// refused.
+// An invalid call gets an explanation. A token of another channel, message or method is refused.
 func TestReceiptsAndReadersRefusals(t *testing.T) {
 	now := time.Now()
 	c := newCluster(t, 4, 2, func(cfg *Config) { cfg.Now = func() time.Time { return now } })

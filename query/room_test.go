@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// TestAnswersKeepNothingOfTheirRoom: the room in which an answer was made goes to the next one,
-// which changes nothing of the first.
+// TestAnswersKeepNothingOfTheirRoom: the next answer reuses the memory of an earlier answer, and
+// changes nothing of the earlier one.
 func TestAnswersKeepNothingOfTheirRoom(t *testing.T) {
 	const channels, threads = 300, 300
 	c := newCluster(t, 2, 1)
@@ -46,7 +46,7 @@ func TestAnswersKeepNothingOfTheirRoom(t *testing.T) {
 			}
 		}
 	}
-	for i := 4; i < len(answers); i++ { // nothing was folded: each answer is unchanged
+	for i := 4; i < len(answers); i++ { // nothing was folded, so each answer is unchanged
 		if !proto.Equal(withoutToken(answers[i]), withoutToken(answers[i-4])) {
 			t.Fatalf("answer %d is\n%v\nand was\n%v", i, answers[i], answers[i-4])
 		}

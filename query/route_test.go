@@ -52,7 +52,7 @@ func TestAMovingPartitionIsUnavailable(t *testing.T) {
 		for method, body := range map[string]string{
 			"GetUnread":  fmt.Sprintf(`{"user_id":"ann","channel_id":%q}`, channel),
 			"GetChannel": fmt.Sprintf(`{"channel_id":%q}`, channel),
-			"GetInbox":   `{"user_id":"ann"}`, // its totals would be wrong without partition 1
+			"GetInbox":   `{"user_id":"ann"}`, // without partition 1 its totals would be wrong
 		} {
 			status, got := n.callJSON(t, method, body)
 			if status != 503 || !strings.Contains(got, "partition 1 has no known owner right now: the group is rebalancing") {
@@ -70,7 +70,7 @@ func TestAMovingPartitionIsUnavailable(t *testing.T) {
 	}
 }
 
-// Nodes with different views of the group forward a call in a circle; it must end.
+// Nodes with different views of the group forward a call in a circle. The call must end.
 func TestCallsDoNotGoInCircles(t *testing.T) {
 	var nodes [2]*httptest.Server
 	for i := range nodes {
@@ -89,7 +89,7 @@ func TestCallsDoNotGoInCircles(t *testing.T) {
 	}
 }
 
-// ownerAt has nothing and believes that url has it.
+// ownerAt owns nothing, and its view names url as the owner.
 type ownerAt struct {
 	noNode
 	url string
@@ -148,8 +148,8 @@ func TestForwardedErrorsKeepTheirCode(t *testing.T) {
 }
 
 // If a store closes during an answer, the call goes to the partition's next owner. A call without a
-// waiting caller, and one that no other node can answer, end with an error. Answers in progress are
-// ended each time.
+// waiting caller, and one that no other node can answer, end with an error. The answer in progress
+// ends each time.
 func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	c := newCluster(t, 1, 2)
 	c.join("c", "ann", "bob")
@@ -190,14 +190,15 @@ func TestAnAnswerThatTheStoreIsClosedUnder(t *testing.T) {
 	}
 }
 
-// The same with real stores, which are closed during many calls: each answer is right or an error.
+// This repeats the test with real stores that close during many calls: each answer is right or an
+// error.
 func TestStoresAreClosedUnderThoseWhoAsk(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	part, err := projections.Open("another", c.parts[0].Identity(), projections.Options{FS: vfs.NewMem()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.parts[0] = part // which is closed once
+	c.parts[0] = part // it may only be closed once
 	c.join("c", "ann", "bob")
 	for i := range 300 {
 		c.post("c", fmt.Sprintf("m%03d", i), "ann")

@@ -45,7 +45,7 @@ func (n *node) unread(t testing.TB, user, channel string, after ...string) *quer
 	return res.Msg
 }
 
-// general is a channel with every kind of number in it.
+// general makes a channel with every kind of number in it.
 func general(c *cluster) {
 	c.join("general", "ann", "bob")
 	c.post("general", "m1", "bob")
@@ -184,14 +184,14 @@ func TestAfterWaitsForItsRecord(t *testing.T) {
 		res *connect.Response[queryv1.ChannelUnread]
 		err error
 	}
-	for _, n := range c.nodes { // the owner, and one that forwards
+	for _, n := range c.nodes { // the owner, and a node that forwards
 		next := c.parts[1].Position()[events.Messages]
 		done := make(chan result, 1)
 		go func() {
 			res, err := n.query.GetUnread(t.Context(), connect.NewRequest(&queryv1.GetUnreadRequest{
 				UserId: "ann", ChannelId: channel, After: []string{
 					testTopics.Token(events.Messages, 1, next),
-					testTopics.Token(events.Messages, 0, 1<<40), // another partition's: ignored
+					testTopics.Token(events.Messages, 0, 1<<40), // a token of another partition is ignored
 				},
 			}))
 			done <- result{res, err}
@@ -226,8 +226,8 @@ func TestAfterThatNeverComesIsUnavailable(t *testing.T) {
 	for _, n := range c.nodes {
 		patience := 300 * time.Millisecond
 		err := ask(n, patience)
-		// On a slow machine the rest of the deadline may be shorter than an answer takes; the
-		// longest wait leaves the most.
+		// On a slow machine the rest of the deadline may be shorter than the time for an answer. A
+		// longer wait leaves more.
 		for connect.CodeOf(err) == connect.CodeDeadlineExceeded && patience < 2*maxCall {
 			patience *= 2
 			err = ask(n, patience)

@@ -12,7 +12,7 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// BenchmarkThreadPages measures any page of a user who follows 10,000 threads in 100 channels: the
+// BenchmarkThreadPages measures a page of a user who follows 10,000 threads in 100 channels: the
 // CPU time of the answering thread, in total and while it holds the lock of a partition. The first
 // pages are those of a node that no longer keeps a list of the user.
 func BenchmarkThreadPages(b *testing.B) {
@@ -72,7 +72,7 @@ func BenchmarkThreadPages(b *testing.B) {
 	}
 }
 
-// threadTime is the CPU time that the thread has used.
+// threadTime returns the CPU time that the thread has used.
 func threadTime(b *testing.B) time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

@@ -77,11 +77,11 @@ func TestPagesOfAKeptList(t *testing.T) {
 	}
 }
 
-// betweenHolds is a node that runs a function at the n-th access to a partition: a call accesses
-// each of two, then before and under each hold of a lock.
+// betweenHolds is a node that runs a function at the n-th access to a partition. A call accesses
+// each of two partitions, at its beginning and under each hold of a lock.
 type betweenHolds struct {
 	Node
-	asked int // how often before; the function runs when it is 0
+	asked int // accesses before the function runs, which it does at 0
 	run   func()
 }
 
@@ -95,8 +95,8 @@ func (n *betweenHolds) Live(p int32) (*projections.Partition, error) {
 // TestPageOfListsThatChange: records folded between two holds of a call move each partition's part
 // of the page to a position after them, or leave it before them, completely.
 func TestPageOfListsThatChange(t *testing.T) {
-	const threads = 400                      // each partition
-	for asked := 0; asked < 40; asked += 2 { // each time before a hold
+	const threads = 400                      // in each partition
+	for asked := 0; asked < 40; asked += 2 { // each access before a hold
 		c := newCluster(t, 2, 1)
 		channels := []string{c.channelOn("c", 0), c.channelOn("c", 1)}
 		for _, ch := range channels {

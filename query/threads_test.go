@@ -36,8 +36,8 @@ func threadIDs(list []*queryv1.ThreadUnread) (out []string) {
 	return out
 }
 
-// TestThreadsOrderAndTotals: every node lists the same threads, and the inbox' totals are the sum
-// of theirs.
+// TestThreadsOrderAndTotals: every node lists the same threads, and the totals of the inbox are
+// their sums.
 func TestThreadsOrderAndTotals(t *testing.T) {
 	c := newCluster(t, 4, 3)
 	for _, ch := range []string{"c1", "c2", "muted"} {
@@ -49,7 +49,7 @@ func TestThreadsOrderAndTotals(t *testing.T) {
 	c.reply("muted", "root", "r1", "bob")
 	c.mute("muted", "ann", true)
 	c.post("c1", "other", "bob")
-	c.reply("c1", "other", "o1", "ann") // follows, and has read it
+	c.reply("c1", "other", "o1", "ann") // ann follows the thread and has read it
 	c.reply("c2", "root", "r2", "bob")
 
 	want := []string{"c2/root", "muted/root", "c1/root", "c1/other"}

@@ -29,8 +29,8 @@ func userChannelText(list []*queryv1.UserChannel) (out []string) {
 	return out
 }
 
-// Every channel in which a user ever did anything is listed, on every node, on pages of any size;
-// deleted ones are not.
+// ListUserChannels lists every channel in which a user ever did anything, except deleted ones, on
+// every node and on pages of any size.
 func TestListUserChannels(t *testing.T) {
 	c := newCluster(t, 4, 3)
 	for _, ch := range []string{"deleted", "erased", "erased-and-back", "follows", "guest", "hides", "left", "member", "posted", "strangers", "waits"} {
@@ -56,7 +56,7 @@ func TestListUserChannels(t *testing.T) {
 		c.read(erase, ch, "ann")
 	}
 	unknown := [][]byte{[]byte("to come")}
-	c.read(events.Read{Kind: events.KindMessagesHidden, IDs: unknown}, "hides", "ann") // nothing else is kept of it
+	c.read(events.Read{Kind: events.KindMessagesHidden, IDs: unknown}, "hides", "ann") // the channel keeps nothing else of it
 	c.read(events.Read{Kind: events.KindMessagesRead, IDs: unknown}, "waits", "ann")
 	c.message("deleted", events.Message{Kind: events.KindChannelDeleted})
 
@@ -93,8 +93,8 @@ func TestListUserChannels(t *testing.T) {
 	}
 }
 
-// A user may not ask where they have been: that is more than the channels that they are a member of
-// now.
+// A user may not query where they have been: that includes more than the channels that they are a
+// member of now.
 func TestListUserChannelsIsForServices(t *testing.T) {
 	c := newCluster(t, 2, 1, func(c *Config) { c.Verifier = authtest.Verifier(t) })
 	c.join("c", "ann")

@@ -25,7 +25,7 @@ type received struct {
 	seen     position.After
 }
 
-// take takes a message of the stream, whose as_of is never before the last.
+// take takes a message of the stream, whose as_of never goes back.
 func (x *received) take(m *queryv1.WatchUnreadResponse) {
 	now := position.After{}
 	testTopics.Merge(now, m.AsOf)
@@ -70,7 +70,7 @@ func TestWatchLooksInSlices(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	var mu sync.Mutex
 	clock, holds := time.Now(), 0
-	s := newService(Config{Node: c.nodes[0], Topics: testTopics, Now: func() time.Time { // each look at it comes late
+	s := newService(Config{Node: c.nodes[0], Topics: testTopics, Now: func() time.Time { // a clock that makes every hold end soon
 		mu.Lock()
 		defer mu.Unlock()
 		clock = clock.Add(watchHold)
@@ -108,7 +108,7 @@ func TestWatchLooksInSlices(t *testing.T) {
 		c.reply("c0", fmt.Sprintf("root%d", i), fmt.Sprintf("more%d", i), "bob")
 	}
 	holds, sent = 0, 0
-	between = func(n int) { // the lock is free, or this waits for good
+	between = func(n int) { // if the lock is held, this hangs
 		switch n {
 		case 10:
 			c.message("c1", events.Message{Kind: events.KindChannelDeleted})
@@ -127,7 +127,7 @@ func TestWatchLooksInSlices(t *testing.T) {
 	if least := channels + threads/threadsPerLook; holds < least || holds > 2*least {
 		t.Errorf("%d channels and %d threads are looked at under %d holds of the lock, want at least %d", channels, threads, holds, least)
 	}
-	if err := w.changed(t.Context(), 0); err != nil { // records folded meanwhile
+	if err := w.changed(t.Context(), 0); err != nil { // sends records folded meanwhile
 		t.Fatal(err)
 	}
 	inbox := c.nodes[0].inbox(t, &queryv1.GetInboxRequest{UserId: "ann", PageSize: 1000})

@@ -33,7 +33,7 @@ func TestWatchLimits(t *testing.T) {
 	c.nodes[0].watch(t, t.Context(), "bob").next()
 	refused("cyd", "this node has 3 watches open, which is its limit")
 
-	cancel() // what ends gives its places back, and its watchers
+	cancel() // a stream that ends frees its slots and its watchers
 	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		c.mu.Lock()
@@ -51,11 +51,11 @@ func TestWatchLimits(t *testing.T) {
 }
 
 // A stream that another node opens for one of its callers does not count against the limits here,
-// because it counted there. A caller that only claims to be a node is refused
+// because it counts there. A caller that only claims to be a node is refused
 // (TestForwardingHeadersOfStrangers).
 func TestWatchLimitsBetweenNodes(t *testing.T) {
 	c := newCluster(t, 2, 2, func(cfg *Config) { cfg.MaxWatches, cfg.MaxWatchesPerUser = 3, 2 })
-	for _, n := range c.nodes { // two of ann's on each node, each of which the other one follows as well
+	for _, n := range c.nodes { // ann has two on each node, and the other node follows each as well
 		n.watch(t, t.Context(), "ann").next()
 		n.watch(t, t.Context(), "ann").next()
 	}

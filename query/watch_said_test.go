@@ -17,13 +17,13 @@ import (
 )
 
 // TestWatchConvergesOnAllSettings: users write, read and set all of DESIGN §4.7, in small and in
-// large channels, with levels that end meanwhile. In the end a watch on any node has the channels,
-// threads and totals that GetInbox and GetThreads answer, over all and by label, and the badge is
-// the sum of its parts.
+// large channels, and levels end meanwhile. In the end a watch on any node has the channels,
+// threads and totals of GetInbox and GetThreads, over all and by label. The badge is the sum of its
+// parts.
 func TestWatchConvergesOnAllSettings(t *testing.T) {
-	seed := rand.Uint64() //nolint:gosec // a test's own
+	seed := rand.Uint64() //nolint:gosec // of this test alone
 	t.Logf("seed %d", seed)
-	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a test's own
+	rnd := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // of this test alone
 	c := newCluster(t, 4, 2)
 	s := &setter{cluster: c, Rand: rnd}
 	var crowd []string
@@ -71,7 +71,7 @@ func TestWatchConvergesOnAllSettings(t *testing.T) {
 	t.Logf("%d labels, %d archived channels with something unread, %d levels that end, %d with mentions alone", labels, archived, ends, mentionsOnly)
 }
 
-// setter does random things in channels.
+// setter performs random actions in channels.
 type setter struct {
 	*cluster
 	*rand.Rand
@@ -99,7 +99,7 @@ func (s *setter) someLabels() (out []string) {
 	return out
 }
 
-// step does one thing.
+// step performs one action.
 func (s *setter) step(i int) {
 	ch, seq := s.channels[s.IntN(len(s.channels))], uint32(1+s.IntN(40))
 	say := func(r events.Read) { s.read(r, ch, "ann") }
@@ -152,7 +152,7 @@ func (s *setter) step(i int) {
 	}
 }
 
-// converges takes messages until the watch has what another node answers, and returns that.
+// converges takes messages until the watch has the answers of another node, and returns these.
 func (w *watching) converges(other *node, user string) (*queryv1.GetInboxResponse, []*queryv1.ThreadUnread) {
 	w.t.Helper()
 	timeout := time.After(2 * time.Minute)
@@ -174,7 +174,8 @@ func (w *watching) converges(other *node, user string) (*queryv1.GetInboxRespons
 	}
 }
 
-// different describes a difference between the sent values and an answer; empty: there is none.
+// different describes a difference between the sent values and an answer, or returns "" if there is
+// none.
 func (w *watching) different(in *queryv1.GetInboxResponse, threads []*queryv1.ThreadUnread) string {
 	channels := maps.Clone(w.channels)
 	maps.DeleteFunc(channels, func(_ string, c *queryv1.ChannelUnread) bool { return !c.Member })

@@ -39,7 +39,7 @@ func (c *cluster) watching() int {
 	return len(c.watchers)
 }
 
-// eventually waits for what other goroutines do.
+// eventually waits for a result of other goroutines.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -49,12 +49,13 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// A client that does not read costs a limited time, and no memory meanwhile: changes are coalesced.
+// A client that does not read is dropped after a limited time. It costs no memory meanwhile,
+// because changes are coalesced.
 func TestAClientThatDoesNotReadIsDropped(t *testing.T) {
 	c := newCluster(t, 1, 1)
 	srv := httptest.NewUnstartedServer(nil)
 	srv.Config = edge.NewServer(Handler(Config{Node: c.nodes[0], sendTimeout: 200 * time.Millisecond}))
-	// Small buffers on both ends, so that little is under way.
+	// Small buffers on both ends limit the bytes in transit.
 	srv.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		if err := conn.(*net.TCPConn).SetWriteBuffer(4 << 10); err != nil {
 			t.Error(err)

@@ -58,7 +58,7 @@ func TestWatchSnapshotThenUpdates(t *testing.T) {
 			c.post(b, "secret", "bob") // she gets nothing more of it
 			other := c.channelOn("other", 2)
 			c.join(other, "bob")
-			c.post(other, "m", "bob") // not her channel: she gets nothing
+			c.post(other, "m", "bob") // not her channel, so she gets nothing
 			d := c.channelOn("new", 3)
 			c.join(d, "ann")
 			if u := w.next().GetUpdate(); u.GetChannel().GetChannelId() != d || !u.Channel.Member {
@@ -68,7 +68,7 @@ func TestWatchSnapshotThenUpdates(t *testing.T) {
 	}
 }
 
-// A large channel makes no delta for its members, but they are notified nevertheless.
+// A large channel makes no delta for its members, but their watches are notified.
 func TestWatchFollowsLargeChannels(t *testing.T) {
 	c := newCluster(t, 2, 2)
 	users := []string{"ann", "bob"}
@@ -87,7 +87,7 @@ func TestWatchFollowsLargeChannels(t *testing.T) {
 	}
 }
 
-// Whatever is folded, and however the client lags, the last values that it got equal GetInbox.
+// Whatever is folded, and however far the client lags, the last values that it got equal GetInbox.
 func TestWatchConverges(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -126,7 +126,7 @@ func TestWatchConverges(t *testing.T) {
 			}
 		}
 	}
-	// A last change in each channel, which the client certainly gets.
+	// Each channel gets a last change, which certainly reaches the client.
 	for ch := range last {
 		c.join(ch, "ann")
 		token := c.post(ch, "last", "bob")
@@ -143,7 +143,7 @@ func TestWatchConverges(t *testing.T) {
 	}
 }
 
-// A partition that moves, even back and forth, is followed by a fresh snapshot, never by a gap.
+// After a partition moves, even back and forth, a watch sends a fresh snapshot and never has a gap.
 func TestWatchSurvivesMoves(t *testing.T) {
 	c := newCluster(t, 2, 3)
 	ch := c.channelOn("c", 1)
@@ -165,8 +165,8 @@ func TestWatchSurvivesMoves(t *testing.T) {
 	}
 }
 
-// A client whose snapshot was cut is notified that the user left a channel which the snapshot did
-// not list, and still gets nothing of channels that are not theirs.
+// A snapshot was cut. When the user leaves a channel that it did not list, the client is notified.
+// It still gets nothing of channels that are not theirs.
 func TestWatchTellsLeavingBeyondTheSnapshot(t *testing.T) {
 	c := newCluster(t, 2, 1)
 	for i := range maxSnapshot + 10 {
@@ -174,7 +174,7 @@ func TestWatchTellsLeavingBeyondTheSnapshot(t *testing.T) {
 		c.join(ch, "ann", "bob")
 		c.post(ch, "m1", "bob")
 	}
-	c.readUpTo("c0", "ann", 1) // the last of the order: read, and the oldest
+	c.readUpTo("c0", "ann", 1) // the last one in the order: read, and the oldest
 	w := c.nodes[0].watch(t, t.Context(), "ann")
 	w.next()
 	if w.channels["c0"] != nil {

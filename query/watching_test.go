@@ -50,7 +50,7 @@ func (n *node) watch(t *testing.T, ctx context.Context, user string) *watching {
 	return w
 }
 
-// next takes one message that is no heartbeat.
+// next takes one message that is not a heartbeat.
 func (w *watching) next() *queryv1.WatchUnreadResponse {
 	w.t.Helper()
 	timeout := time.After(2 * time.Minute)
@@ -110,8 +110,7 @@ func (w *watching) until(token string) {
 	}
 }
 
-// TestWatcherOfTestsKeepsTheContract: the watcher that the tests of this package put in the place
-// of the processor's behaves as that one does.
+// TestWatcherOfTestsKeepsTheContract: the watcher of these tests behaves like the processor's.
 func TestWatcherOfTestsKeepsTheContract(t *testing.T) {
 	watchtest.Check(t, func(t *testing.T) watchtest.Watched {
 		c := newCluster(t, 1, 1)

@@ -61,8 +61,7 @@ func TestEveryDamageIsNoticed(t *testing.T) {
 		damages++
 		switch got := restorable(t, b); got {
 		case 900:
-			// There is a copy of the manifest, and the other files are those of the snapshot before
-			// alone.
+			// The manifest has a copy, and the other files belong only to the snapshot before.
 			if needed[key] {
 				t.Errorf("%s: the damage was not noticed", key)
 			}
@@ -109,13 +108,14 @@ func TestEveryDamageIsNoticed(t *testing.T) {
 	t.Logf("%d damages, %d restores of the one before", damages, fellBack)
 }
 
-// TestEveryByteOfTheManifest: all single changed bytes and all lengths.
+// TestEveryByteOfTheManifest: the manifest is changed in every single byte, and cut to every
+// length.
 func TestEveryByteOfTheManifest(t *testing.T) {
 	fs := vfs.NewMem()
 	clean := filled(t, fs, freeze(t, fs, 100), 100)
 	const key = "partition-3/current.manifest"
 	good := clean.objects[key]
-	for name := range clean.objects { // only the changed one
+	for name := range clean.objects { // keep only the changed one
 		if strings.Contains(name, "/manifests/") {
 			delete(clean.objects, name)
 		}

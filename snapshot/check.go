@@ -54,8 +54,8 @@ func (r *Repository) describe(dir string, o CreateOptions) (m *Manifest, whole b
 	return m, whole, nil
 }
 
-// wholeDue reports whether the store is to be checked whole: there was no such check, it is too long
-// ago, or most bytes of its tables are new, so that it costs little more.
+// wholeDue reports whether the store is to be checked whole: there was no such check, it is too
+// long ago, or most bytes of its tables are new, so that it costs little more.
 func (r *Repository) wholeDue(dir string, files []File) bool {
 	var fresh, total int64
 	for i := range files {

@@ -85,8 +85,9 @@ func (c *checks) mustTake(t *testing.T, whole bool) (*snapshot.Manifest, snapsho
 	return m, s, read
 }
 
-// TestASnapshotReadsWhatIsNew: after the first snapshot of a process, one without news reads next to
-// nothing, and one with news the new tables; after CheckEvery all is read again.
+// TestASnapshotReadsWhatIsNew: after the first snapshot of a process, a snapshot without news reads
+// next to nothing, and a snapshot with news reads only the new tables. After CheckEvery a snapshot
+// reads all tables again.
 func TestASnapshotReadsWhatIsNew(t *testing.T) {
 	c := openChecks(t, 3)
 	c.to(t, 40_000)
@@ -94,7 +95,7 @@ func TestASnapshotReadsWhatIsNew(t *testing.T) {
 	if first < s.Bytes {
 		t.Errorf("%d bytes of tables were read for the first snapshot of %d", first, s.Bytes)
 	}
-	// What Pebble reads of a table that it opens, and the block that has the header.
+	// Pebble reads this much of a table that it opens, with the block that has the header.
 	const opening = 64 << 10
 	if _, s, read, err := c.take(t); !errors.Is(err, snapshot.ErrUnchanged) || s.Whole || read > opening {
 		t.Errorf("without news %d bytes of tables were read, whole %t, %v", read, s.Whole, err)
@@ -138,14 +139,14 @@ func (c *checks) tables(t *testing.T) []string {
 	return tables
 }
 
-// TestADamagedNewTableIsNoSnapshot: the blocks of tables that no snapshot has yet are read.
+// TestADamagedNewTableIsNoSnapshot: a snapshot reads the blocks of tables that no snapshot has yet.
 func TestADamagedNewTableIsNoSnapshot(t *testing.T) {
 	c := openChecks(t, 3)
 	c.to(t, 40_000)
 	c.mustTake(t, true)
 	before := c.tables(t)
 	c.to(t, 43_000)                                                       // more than one block: the header is in the first
-	if err := c.p.Checkpoint(filepath.Join(c.dir, "flush")); err != nil { // it flushes: the news are in a table
+	if err := c.p.Checkpoint(filepath.Join(c.dir, "flush")); err != nil { // flushes, so that a table has the news
 		t.Fatal(err)
 	}
 	tables := c.tables(t)
@@ -163,16 +164,16 @@ func TestADamagedNewTableIsNoSnapshot(t *testing.T) {
 	}
 }
 
-// TestDamageOfAnOldTableIsFoundInTime: damage that comes after a snapshot harms neither it nor the
-// next, which read the table no more: the bucket has its content from before. The next whole check
-// finds it.
+// TestDamageOfAnOldTableIsFoundInTime: damage after a snapshot harms neither that snapshot nor the
+// next one. They do not read the table again, because the bucket has its content from before. The
+// next whole check finds the damage.
 func TestDamageOfAnOldTableIsFoundInTime(t *testing.T) {
 	c := openChecks(t, 3)
 	c.to(t, 40_000)
-	if err := c.p.Close(); err != nil { // no compaction reads the damage
+	if err := c.p.Close(); err != nil { // no compaction may read the damage
 		t.Fatal(err)
 	}
-	defer func() { c.folder = openStore(t, filepath.Join(c.dir, "other"), nil) }() // to be closed
+	defer func() { c.folder = openStore(t, filepath.Join(c.dir, "other"), nil) }() // so that the cleanup can close it
 	stopped, err := projections.OpenStopped(filepath.Join(c.dir, "partition-3"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +200,7 @@ func TestDamageOfAnOldTableIsFoundInTime(t *testing.T) {
 }
 
 // TestPruneKeepsTheLastWholeCheck: if a record was wrong before its table was written, only a whole
-// check sees it. So the last snapshot that was checked whole stays beside the newest Keep.
+// check notices. So prune keeps the last snapshot that was checked whole beside the newest Keep.
 func TestPruneKeepsTheLastWholeCheck(t *testing.T) {
 	c := openChecks(t, 1)
 	c.to(t, 40_000)

@@ -15,8 +15,8 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/storage/azblob"
 )
 
-// fakeGCS builds the emulator of Google Cloud Storage that tools/fakegcs.mod pins, once, and returns
-// its path in the build cache.
+// fakeGCS builds the emulator of Google Cloud Storage that tools/fakegcs.mod pins, once, and
+// returns its path in the build cache.
 var fakeGCS = sync.OnceValues(func() (string, error) {
 	path, err := exec.Command("go", "tool", "-modfile=../tools/fakegcs.mod", "-n", "fake-gcs-server").Output()
 	if err != nil {
@@ -48,7 +48,8 @@ func startGCS(t *testing.T) string {
 	return "gs://tidemark/some/prefix?insecure=true&endpoint=" + at
 }
 
-// azurite names the variable with the path of azurite-blob: `make test-azure` installs it.
+// azurite names the environment variable with the path of azurite-blob, which `make test-azure`
+// installs.
 const azurite = "TIDEMARK_TEST_AZURITE"
 
 // startAzure starts an emulator with an empty container and returns the container's URL.
@@ -78,7 +79,7 @@ func startAzure(t *testing.T) string {
 	return "az://tidemark/backups/some/prefix?insecure=true&endpoint=" + at
 }
 
-// freeAddress is an address on which nobody listens.
+// freeAddress returns an address on which nobody listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

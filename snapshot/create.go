@@ -52,10 +52,10 @@ const maxTries = 4
 
 // Create takes a snapshot of src and makes it the current one of its partition. Create makes the
 // directory scratch for the checkpoint and removes it again; it must be on the file system of the
-// store. Create checks the checkpoint before it uploads anything, so a damaged store does not become
-// a snapshot: all records at first, with CreateOptions.Full and every Options.CheckEvery, otherwise
-// the tables that are new (check.go). If the error is ErrUnchanged the manifest is the current one.
-// A store in which nothing was ever folded is refused with projections.ErrEmpty.
+// store. Create checks the checkpoint before it uploads anything, so a damaged store does not
+// become a snapshot: all records at first, with CreateOptions.Full and every Options.CheckEvery,
+// otherwise the tables that are new (check.go). If the error is ErrUnchanged the manifest is the
+// current one. A store in which nothing was ever folded is refused with projections.ErrEmpty.
 func (r *Repository) Create(ctx context.Context, src Source, scratch string, o CreateOptions) (m *Manifest, s Stats, err error) {
 	began := r.o.Now()
 	if err := r.o.FS.RemoveAll(scratch); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// TestRoundTrip: a restore gives the store of the cut, and folding from there gives the same as
+// TestRoundTrip: a restore gives the store as of the cut. Folding from there gives the same as
 // without a restore.
 func TestRoundTrip(t *testing.T) {
 	buckets(t, func(t *testing.T, open func() snapshot.Bucket) {

@@ -105,7 +105,7 @@ func (m *memory) List(_ context.Context, prefix string, fn func(snapshot.Object)
 	}); err != nil {
 		return err
 	}
-	slices.SortFunc(list, func(a, b snapshot.Object) int { return strings.Compare(a.Key, b.Key) }) // a run is a function of its seed
+	slices.SortFunc(list, func(a, b snapshot.Object) int { return strings.Compare(a.Key, b.Key) }) // so that a run is a function of its seed
 	for _, o := range list {
 		if err := fn(o); err != nil {
 			return err

@@ -54,8 +54,8 @@ func TestSnapshotsInADirectoryArePrivate(t *testing.T) {
 	}
 }
 
-// The directory of the snapshots is its owner's alone when it is made, whatever the umask, and
-// usable. One that exists stays as it is.
+// The directory of the snapshots is created for its owner alone, whatever the umask, and is usable.
+// An existing directory keeps its permissions.
 func TestTheRootOfSnapshotsIsPrivate(t *testing.T) {
 	for _, umask := range []int{0, 0o022, 0o077, 0o277} {
 		func() {

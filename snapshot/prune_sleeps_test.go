@@ -29,7 +29,7 @@ func TestPruneThatSleepsRemovesNothingNew(t *testing.T) {
 		}
 	}
 	take()
-	take() // no manifest names the files of the first now
+	take() // so that no manifest names the files of the first one
 	now = now.Add(2 * time.Hour)
 
 	asleep := false

@@ -17,7 +17,7 @@ import (
 	"github.com/tidemark/tidemark/snapshot"
 )
 
-// turns runs several actors one at a time, in an order that is a function of the seed: before each
+// turns runs several actors one at a time, in an order that is a function of the seed. Before each
 // operation of the bucket an actor waits for its turn.
 type turns struct {
 	rnd   *rand.Rand
@@ -111,7 +111,7 @@ func TestOwnersAndPrunersRace(t *testing.T) {
 	stores := freeze(t, fs, offsets...)
 	runs := 40
 	if testing.Short() {
-		runs = 10 // and under the race detector each takes long
+		runs = 10 // the race detector makes each slow
 	}
 	if n, err := strconv.Atoi(os.Getenv("TIDEMARK_SNAPSHOT_RACES")); err == nil {
 		runs = n
@@ -136,7 +136,7 @@ func race(t *testing.T, fs vfs.FS, stores map[int64]frozen, offsets []int64, see
 	faults := rand.New(rand.NewPCG(seed, 99))
 	b.before = func(op, _ string) error {
 		s.wait()
-		if op == "put" && faults.IntN(10) == 0 { // without a race: it is the caller's turn
+		if op == "put" && faults.IntN(10) == 0 { // no data race, because it is the caller's turn
 			return errDown // leaves files that no manifest names
 		}
 		return nil
@@ -206,8 +206,8 @@ func race(t *testing.T, fs vfs.FS, stores map[int64]frozen, offsets []int64, see
 	}
 }
 
-// TestTwoOwnersOneBucket does the same with real buckets in any order: the newest snapshot wins,
-// and restores.
+// TestTwoOwnersOneBucket is TestOwnersAndPrunersRace with real buckets in any order: the newest
+// snapshot wins, and restores.
 func TestTwoOwnersOneBucket(t *testing.T) {
 	fs := vfs.NewMem()
 	offsets := []int64{60, 120, 180, 240, 300, 360}
@@ -232,7 +232,7 @@ func TestTwoOwnersOneBucket(t *testing.T) {
 	})
 }
 
-// TestRefusals: the snapshots that a new one does not replace, each with its reason.
+// TestRefusals: a new snapshot does not replace these, each for its reason.
 func TestRefusals(t *testing.T) {
 	fs := vfs.NewMem()
 	stores := freeze(t, fs, 100, 200)

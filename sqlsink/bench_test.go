@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkWrite measures batches of 50,000 deltas into a real PostgreSQL, from records to the
-// commit: first new rows, then their updates, of which one in ten moves a pointer.
+// commit: first new rows, then their updates, one in ten of which moves a pointer.
 func BenchmarkWrite(b *testing.B) {
 	dsn := testkit.Postgres(b)
 	for _, kind := range []string{"new", "updates"} {

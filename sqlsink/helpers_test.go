@@ -103,7 +103,7 @@ func (h *history) grow(n int) []*kgo.Record {
 			continue
 		}
 		user := "u" + strconv.Itoa(h.rng.IntN(9))
-		if h.dead[user+" "+channel] { // the topics' order among each other does not matter then
+		if h.dead[user+" "+channel] { // the order between the topics does not matter then
 			continue
 		}
 		switch h.rng.IntN(8) {
@@ -141,7 +141,7 @@ func (h *history) grow(n int) []*kgo.Record {
 		case 2:
 			d.Member, d.Unread, d.FirstUnread = false, 0, events.Ref{}
 		case 3:
-			if h.rng.IntN(20) == 0 { // erased
+			if h.rng.IntN(20) == 0 { // the user is erased
 				h.r++
 				h.dead[user+" "+channel] = true
 				d = events.UnreadDelta{UserID: []byte(user), ChannelID: []byte(channel), ReadEpoch: 1, Stamp: events.Stamp{FoldVersion: 1, M: h.m, R: h.r}}

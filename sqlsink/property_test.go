@@ -35,7 +35,7 @@ type tables struct {
 }
 
 // TestPropertyTables: after any events the tables equal the model for each user: every row, also of
-// large channels through the view, and who has read which message. They have no rows of deleted
+// large channels through the view, and the readers of each message. They have no rows of deleted
 // channels and of erased users. Writing the records again changes nothing.
 func TestPropertyTables(t *testing.T) {
 	dsn := testkit.Postgres(t)
@@ -173,7 +173,7 @@ func asTables(a *checker.Answer) {
 	}
 }
 
-// inboxes are the answers of the view by user, and the time as of which it evaluated levels.
+// inboxes returns the answers of the view by user, and the time as of which it evaluated levels.
 func (s *tables) inboxes(t *rapid.T) (now int64, answers map[string]*checker.Answer) {
 	rows, err := s.conn.Query(s.t.Context(), `SELECT now() AS now, i.user_id, i.channel_id, i.thread_id, i.unread, i.mentions, i.direct_mentions, i.offline_unread,
 			coalesce(i.first_unread_id, '') AS first_unread_id, coalesce(i.first_unread_seq, 0) AS first_unread_seq,
@@ -337,7 +337,7 @@ func (s *tables) readers(t *rapid.T, l *script.Log) {
 	}
 }
 
-// remains looks for rows of deleted channels and of erased users.
+// remains finds rows of deleted channels and of erased users.
 func (s *tables) remains(t *rapid.T) {
 	for _, table := range []string{"unread", "read_pointers", "channels", "receipts"} {
 		user := "user_id"

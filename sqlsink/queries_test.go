@@ -48,7 +48,7 @@ func TestQueriesOfTheDocument(t *testing.T) {
 	}
 	defer conn.Close(t.Context())
 	for query, want := range map[string]string{
-		"'team', 1":                          "[ben]", // of ann there is a pointer, and no receipt
+		"'team', 1":                          "[ben]", // ann has a pointer, but no receipt
 		"'team', 1, include_private => true": "[ann ben]",
 		"'team', 3":                          "[]",
 		"'old', 1, include_private => true":  "[cid ben]",
@@ -104,7 +104,8 @@ func TestQueriesOfTheDocument(t *testing.T) {
 	}
 }
 
-// asked has three users and three channels, as of a time, so that every query finds somebody.
+// asked returns the records of three users and three channels, as of a time, so that every query
+// finds a user.
 func asked(now int64) []*kgo.Record {
 	const day = 24 * 3600 * 1000
 	head := func(channel string, seq uint32, members uint32, at int64) *kgo.Record {

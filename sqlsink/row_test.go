@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// lines are the rows of a batch, with | between the fields.
+// lines returns the rows of a batch, with | between the fields.
 func (b *batch) lines() (out []string) {
 	for _, list := range [][]row{b.channels.list, b.unread.list, b.receipts} {
 		for _, r := range list {
@@ -24,7 +24,7 @@ func unreadOf(d *events.UnreadDelta) *kgo.Record {
 	return &kgo.Record{Topic: events.TopicUnread, Key: events.AppendUnreadKey(nil, d.UserID, d.ChannelID, d.ThreadID), Value: events.AppendUnreadDelta(nil, d)}
 }
 
-// The rows of deltas, records and receipts, as the text that COPY takes.
+// These are the rows of deltas, records and receipts, as the text that COPY takes.
 func TestRows(t *testing.T) {
 	delta := func(change func(*events.UnreadDelta)) *kgo.Record {
 		d := &events.UnreadDelta{UserID: []byte("u"), ChannelID: []byte("c"), Member: true, ReadEpoch: 1, Stamp: events.Stamp{FoldVersion: 1, M: 7, R: 3, D: 2}}
@@ -116,7 +116,8 @@ func TestBatchKeepsTheNewest(t *testing.T) {
 	}
 }
 
-// drop removes the rows of a partition that was given away, and finds the others under their keys.
+// drop removes the rows of a partition that the member has lost, and the others are still found by
+// their keys.
 func TestBatchDropsWhatIsGone(t *testing.T) {
 	var b batch
 	b.reset()

@@ -23,7 +23,7 @@ func same(t *testing.T, what string, got proto.Message, want string) {
 	}
 }
 
-// Every field of a channel's view is answered; a message with seq 0 is none.
+// The answer has every field of a channel's view. A message with seq 0 is left out.
 func TestChannel(t *testing.T) {
 	same(t, "an empty channel", Channel(&projections.View{ChannelID: "town", LastReadAt: 5}, 0), `{"channelId":"town"}`)
 	full := Channel(&projections.View{
@@ -44,7 +44,7 @@ func TestChannel(t *testing.T) {
 		"latest":{"messageId":"m7","seq":7,"at":"1970-01-01T00:00:02.500Z","senderId":"ann","preview":"hello"}}`)
 	fields := full.ProtoReflect().Descriptor().Fields()
 	for i := range fields.Len() {
-		if f := fields.Get(i); !full.ProtoReflect().Has(f) && f.Name() != "as_of" && f.Name() != "evaluated_at" { // of the service
+		if f := fields.Get(i); !full.ProtoReflect().Has(f) && f.Name() != "as_of" && f.Name() != "evaluated_at" { // the service fills these
 			t.Errorf("%s is not answered, or this test gives it no value", f.Name())
 		}
 	}
@@ -83,7 +83,7 @@ func TestThread(t *testing.T) {
 	}
 }
 
-// An explanation names the record that put the pointer there, if there is a pointer.
+// An explanation names the record that set the pointer, if there is a pointer.
 func TestExplanation(t *testing.T) {
 	topics := position.Topics(events.InputTopics)
 	e := projections.Explanation{Unread: 3, MessageIDs: []string{"m5", "m6"}, Unnamed: 1, More: true,
@@ -96,7 +96,7 @@ func TestExplanation(t *testing.T) {
 		`,"pointer":{"messageId":"m4","seq":4,"at":"1970-01-01T00:00:01Z","event":"chat.reads/7/12"}}`)
 }
 
-// The status of a message is that which all its recipients have reached; read is above delivered.
+// The status of a message is the least status of all its recipients. Read is higher than delivered.
 func TestReceipts(t *testing.T) {
 	for _, c := range []struct {
 		recipients, delivered, read uint32
@@ -113,7 +113,7 @@ func TestReceipts(t *testing.T) {
 		{"userId":"cleo","status":"read","readAt":"1970-01-01T00:00:02Z","viewedAt":"1970-01-01T00:00:03Z"},{"userId":"dan","status":"delivered"}]}`)
 }
 
-// Who has read nothing is listed without a time.
+// A member who has read nothing is listed without a time.
 func TestReaders(t *testing.T) {
 	got := Readers(&projections.ReadersView{List: []projections.Reader{
 		{UserID: "ann", Message: projections.Ref{MessageID: "m2", Seq: 2}, At: 1000}, {UserID: "bob", At: 1000},

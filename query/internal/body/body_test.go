@@ -24,7 +24,7 @@ func request(n int, encoding string) *http.Request {
 	return r
 }
 
-// free is whether n bytes of the share are free.
+// isFree reports whether n bytes of the share are free.
 func isFree(t *testing.T, share *limit.Bytes, n int64) bool {
 	t.Helper()
 	release, ok := share.Acquire(t.Context(), n)
@@ -34,8 +34,8 @@ func isFree(t *testing.T, share *limit.Bytes, n int64) bool {
 	return ok
 }
 
-// A small body takes nothing; a larger one takes its step, times the cost of a byte, as it arrives,
-// and gives it back.
+// A small body takes nothing. A larger one takes its step, times the cost of a byte, as it arrives,
+// and releases it.
 func TestBodyTakesItsShare(t *testing.T) {
 	const total = 10 * step * Cost
 	for _, c := range []struct {
@@ -54,14 +54,14 @@ func TestBodyTakesItsShare(t *testing.T) {
 			t.Errorf("%s: not %d bytes are taken", c.name, c.taken)
 		}
 		b.Release()
-		b.Release() // a second time gives nothing back
+		b.Release() // a second release frees nothing
 		if !isFree(t, share, total) {
 			t.Errorf("%s: something is kept", c.name)
 		}
 	}
 }
 
-// A body takes no more than its limit, whatever it could be unpacked to.
+// A body takes no more than its limit, whatever its decompressed size.
 func TestCompressedBody(t *testing.T) {
 	const max = 3 * step
 	const total = 10 * step * Cost
@@ -78,7 +78,7 @@ func TestCompressedBody(t *testing.T) {
 	}
 }
 
-// A body without memory fails in the middle, and releases its share.
+// A body for which there is no memory fails while it is read, and releases its share.
 func TestBodyWithoutRoom(t *testing.T) {
 	share := limit.NewBytes(3*step*Cost, 10*time.Millisecond)
 	others, ok := share.Acquire(t.Context(), 2*step*Cost)

@@ -22,8 +22,8 @@ func field(num int, value []byte) []byte {
 	}
 }
 
-// The bounds refuse nothing that a Publish may hold, in either encoding, and the first that is too
-// much.
+// The bounds accept everything that a Publish may contain, in either encoding, and refuse the first
+// element beyond.
 func TestBoundsOfAPublish(t *testing.T) {
 	within := bounds{tokens: func() int { return 12 }}
 	events := func(n, users int) *ingestv1.PublishRequest {
@@ -60,7 +60,7 @@ func TestBoundsOfAPublish(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if c.name == "1,000 events of 1,000 users" || c.name == "one of 600,000 users" {
-			continue // in JSON their bytes are too many before their elements are
+			continue // in JSON the bytes exceed their limit before the elements do
 		}
 		if b, err = protojson.Marshal(c.m); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/query/ingestv1"
 )
 
-// What is wrong with an event to publish is named as in its dead letter: field, reason, place, and
-// nothing of its text.
+// The error for a bad event to publish has the field, the reason and the place, as in a dead
+// letter, and nothing of the event's text.
 func TestBadJSONToPublishNamesTheField(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"events":[{"message":{"channel_id":42}}]}`:                                 `events[0].message.channel_id: is a number, must be a string (line 1, column 37)`,

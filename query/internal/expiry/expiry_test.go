@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// newClock makes a clock that must not panic.
+// newClock returns a clock that must not panic.
 func newClock(t *testing.T) *Clock {
 	return New(time.Now, func(err *guard.Error) { t.Errorf("the clock: %v", err) })
 }
@@ -62,8 +62,8 @@ func TestStreamsHearOfTheirOwn(t *testing.T) {
 	}
 }
 
-// A hundred thousand pending levels of a thousand streams cost one goroutine with one timer, and
-// the end of a level is reported within a second.
+// A hundred thousand pending levels of a thousand streams cost one goroutine with one timer. The
+// end of a level is reported within a second.
 func TestManyLevelsCostOneTimer(t *testing.T) {
 	c := newClock(t)
 	before := runtime.NumGoroutine()

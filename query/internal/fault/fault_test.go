@@ -20,7 +20,7 @@ import (
 	"github.com/tidemark/tidemark/internal/auth"
 )
 
-// The first bad id decides, and its field is named.
+// The first bad id decides, and the error names its field.
 func TestCheckIDs(t *testing.T) {
 	for want, ids := range map[string][]ID{
 		"":                                  {{"user_id", "ann"}, {"channel_id", strings.Repeat("x", events.MaxIDBytes)}},
@@ -36,14 +36,14 @@ func TestCheckIDs(t *testing.T) {
 	}
 }
 
-// What is hidden is not in the text, and the log gets the innermost cause.
+// The text does not contain the hidden cause, and the log gets the innermost cause.
 func TestHiddenCause(t *testing.T) {
 	cause := errors.New("dial 10.0.0.7:9092")
 	err := UnavailableFor(Hide("outer", cause), "try again")
 	if connect.CodeOf(err) != connect.CodeUnavailable || strings.Contains(err.Error(), "10.0.0.7") || !IsUnavailable(err) {
 		t.Errorf("callers see %v", err)
 	}
-	if got := Cause(fmt.Errorf("wrapped: %w", err)); got != cause { //nolint:errorlint // this very error
+	if got := Cause(fmt.Errorf("wrapped: %w", err)); got != cause { //nolint:errorlint // exactly this error
 		t.Errorf("the cause is %v", got)
 	}
 	for _, err := range []error{nil, errors.New("plain"), Unavailable("no cause"), Hide("nor here", nil)} {
@@ -57,7 +57,7 @@ func TestHiddenCause(t *testing.T) {
 	}
 }
 
-// Addresses of the network stay here.
+// Callers see no addresses of the network.
 func TestPublic(t *testing.T) {
 	op := &net.OpError{Op: "dial", Err: errors.New("10.0.0.7")}
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// wire is err as a caller of a node gets it.
+// wire returns err as a caller of a node gets it.
 func wire(t *testing.T, err error) error {
 	t.Helper()
 	h := connect.NewUnaryHandler("/s/m", func(context.Context, *connect.Request[emptypb.Empty]) (*connect.Response[emptypb.Empty], error) {
@@ -85,7 +85,7 @@ func wire(t *testing.T, err error) error {
 	return got
 }
 
-// Each way in which another node does not answer has its code, and addresses stay in the log.
+// Each way in which another node fails to answer has its code. Addresses appear only in the log.
 func TestFromPeer(t *testing.T) {
 	late, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -118,7 +118,7 @@ func TestFromPeer(t *testing.T) {
 	}
 }
 
-// The answer has the waiting time twice, rounded up to seconds in the header; an overloaded node
+// The answer has the waiting time twice, rounded up to seconds in the header. An overloaded node
 // returns another code than a limit of the caller.
 func TestExhaustedFor(t *testing.T) {
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/tidemark/tidemark/internal/limit"
 )
 
-// Users and addresses have their own slots: those of an IPv6 network share theirs, a stream takes
-// none, and one that left makes room.
+// Users and addresses have their own slots. The addresses of an IPv6 network share theirs, a stream
+// takes no slot, and a call that ends frees its slot.
 func TestCallsUnderWay(t *testing.T) {
 	g := New(Limits{UserConcurrency: 1, AddressConcurrency: 2}.WithDefaults(), 1, 1)
 	enter := func(why string, in func(string, bool) (func(), *Refusal), key string, stream bool) func() {
@@ -67,7 +67,7 @@ func TestNoLimits(t *testing.T) {
 	}
 }
 
-// The refusal of a call beyond a rate states when to come back.
+// The refusal of a call beyond a rate states when to retry.
 func TestRates(t *testing.T) {
 	g := New(Limits{UserRate: 0.001, UserBurst: 2, AddressRate: 0.001, AddressBurst: 1}.WithDefaults(), 1, 1)
 	for _, c := range []struct {

@@ -25,7 +25,8 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1"
 )
 
-// service is a Service that writes to a broker of the test, and reads the records back.
+// service returns a Service that writes to a broker of the test, and a function that reads the
+// records back.
 func service(t *testing.T, queries Queries) (*Service, func(n int) []*kgo.Record) {
 	brokers := testkit.FakeKafka(t, kfake.SeedTopics(4, events.InputTopics[:]...)).ListenAddrs()
 	written := func(n int) (list []*kgo.Record) {
@@ -54,7 +55,7 @@ func posted(channel, id string) *ingestv1.Event {
 	}}}
 }
 
-// An event is written with its channel as key, and answered with the token of its record, in the
+// Publish writes an event with its channel as key, and answers with the token of its record, in the
 // order of the call. A call with a bad event writes nothing.
 func TestPublish(t *testing.T) {
 	g, written := service(t, nil)
@@ -88,13 +89,13 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// answers are those of a query service.
+// answers is a query service with fixed answers.
 type answers struct {
-	inbox   []*queryv1.ChannelUnread // a page each
-	threads []*queryv1.ThreadUnread  // a page each
+	inbox   []*queryv1.ChannelUnread // one for each page
+	threads []*queryv1.ThreadUnread  // one for each page
 	unread  map[string]*queryv1.ChannelUnread
 	heads   map[string]uint32
-	fails   error  // after all that
+	fails   error  // returned after all pages
 	asked   string // the caller of the inbox
 }
 
@@ -134,8 +135,8 @@ func (a *answers) GetChannel(_ context.Context, req *connect.Request[queryv1.Get
 	return nil, connect.NewError(connect.CodeNotFound, errors.New("no such channel"))
 }
 
-// TestMarkAllReadOfSeededMessages: where all that is unread was seeded, no message is the latest,
-// and the channel is read up to its head.
+// TestMarkAllReadOfSeededMessages: if all unread messages were seeded, no message is the latest,
+// and MarkAllRead reads the channel up to its head.
 func TestMarkAllReadOfSeededMessages(t *testing.T) {
 	of := &answers{
 		inbox: []*queryv1.ChannelUnread{
@@ -160,7 +161,7 @@ func TestMarkAllReadOfSeededMessages(t *testing.T) {
 }
 
 // MarkAllRead writes one read for each channel that has unread messages, up to its newest message
-// and with its epoch; it calls other nodes in the name of that user.
+// and with its epoch. It calls other nodes with that user as the caller.
 func TestMarkAllRead(t *testing.T) {
 	of := &answers{inbox: []*queryv1.ChannelUnread{
 		{ChannelId: "general", ReadEpoch: 0, Latest: &queryv1.Latest{Seq: 7}},
@@ -192,8 +193,8 @@ func TestMarkAllRead(t *testing.T) {
 	}
 }
 
-// A read also removes a flag; in a channel without any message there is nothing to read, and an
-// event clears the flag.
+// A read also removes a flag. In a channel without messages there is nothing to read, and an event
+// removes the flag.
 func TestMarkAllReadOfFlaggedChannels(t *testing.T) {
 	g, written := service(t, &answers{inbox: []*queryv1.ChannelUnread{
 		{ChannelId: "general", Flagged: true, ReadEpoch: 2, LastRead: &queryv1.LastRead{Seq: 5}, Latest: &queryv1.Latest{Seq: 4}},
@@ -217,8 +218,9 @@ func TestMarkAllReadOfFlaggedChannels(t *testing.T) {
 	}
 }
 
-// With threads, each read is of the threads too and reaches their last unread reply, and a channel
-// in which nothing else is unread is read as well, if the user is in it and it has the label.
+// With threads, each read includes the threads and reaches their last unread reply. A channel in
+// which only threads are unread is read as well, if the user is a member and the channel has the
+// label.
 func TestMarkAllReadWithThreads(t *testing.T) {
 	thread := func(channel string, unread, seq uint32) *queryv1.ThreadUnread {
 		return &queryv1.ThreadUnread{ChannelId: channel, Unread: unread, LastReply: &queryv1.Latest{Seq: seq}}
@@ -256,7 +258,7 @@ func TestMarkAllReadWithThreads(t *testing.T) {
 type together struct {
 	*answers
 	in  atomic.Int32
-	all chan struct{} // closed once all are there
+	all chan struct{} // closed once all were requested
 }
 
 func (a *together) GetUnread(ctx context.Context, req *connect.Request[queryv1.GetUnreadRequest]) (*connect.Response[queryv1.ChannelUnread], error) {
@@ -271,7 +273,7 @@ func (a *together) GetUnread(ctx context.Context, req *connect.Request[queryv1.G
 	}
 }
 
-// Channels with unread threads only are requested several at a time.
+// MarkAllRead requests several channels with unread threads only at a time.
 func TestMarkAllReadAsksForManyAtOnce(t *testing.T) {
 	of := &together{answers: &answers{unread: map[string]*queryv1.ChannelUnread{}}, all: make(chan struct{})}
 	for i := range asksAtOnce {
@@ -290,7 +292,7 @@ func TestMarkAllReadAsksForManyAtOnce(t *testing.T) {
 func TestMarkAllReadThatFails(t *testing.T) {
 	broken := errors.New("broken")
 	g, _ := service(t, &answers{inbox: []*queryv1.ChannelUnread{{ChannelId: "general"}}, fails: broken})
-	g.cfg.Producer.Close() // any write would fail
+	g.cfg.Producer.Close() // so that any write would fail
 	if _, err := g.MarkAllRead(t.Context(), connect.NewRequest(&ingestv1.MarkAllReadRequest{UserId: "ann"})); !errors.Is(err, broken) {
 		t.Error(err)
 	}

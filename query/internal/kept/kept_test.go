@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// fixture is a partition in which every user is in many channels.
+// fixture returns a partition in which every user is in many channels.
 func fixture(t *testing.T, users, channels int) *projections.Partition {
 	t.Helper()
 	id := projections.Identity{ClusterID: "test", Partitions: 1, Settings: projections.DefaultSettings()}
@@ -48,8 +48,8 @@ func listed(t *testing.T, l *Lists, user string, p *projections.Partition) *proj
 	return s
 }
 
-// TestListsAreKept: a list is there for the next question of the same user in the same partition,
-// once, and not for another.
+// TestListsAreKept: a list is kept for one later query of the same user in the same partition, and
+// for no other.
 func TestListsAreKept(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	l := New(func() time.Time { return now })

@@ -105,7 +105,8 @@ func TestPageTokenRefusals(t *testing.T) {
 	if IsOf("", "ann") || IsOf("next page please", "ann") {
 		t.Error("what is no token is of nobody")
 	}
-	// A question from another node was judged there: the zero time skips the age alone.
+	// Another node has checked the age of a token that it forwards: the zero time skips this check
+	// alone.
 	if _, err := Decode(token, "ann", false, time.Time{}); err != nil {
 		t.Errorf("without a clock: %v", err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/internal/peer"
 )
 
-// TestClientsOfPeersAreBounded: nodes that come back at other addresses, for ever.
+// TestClientsOfPeersAreBounded: nodes come back at other addresses again and again.
 func TestClientsOfPeersAreBounded(t *testing.T) {
 	p := New(&peer.Proof{}, http.DefaultTransport, nil)
 	for i := range 10 * maxClients {

@@ -15,7 +15,7 @@ var testTopics = Topics(events.InputTopics)
 
 func TestAsOfNamesTheLastRecordFolded(t *testing.T) {
 	got := testTopics.AsOf([]string{"before"}, 7, projections.Position{1, 0, 43})
-	// Offset 0 is a valid record; an input of which nothing was folded has no token.
+	// Offset 0 is a valid record. An input of which nothing was folded has no token.
 	want := []string{"before", "chat.messages/7/0", "chat.deliveries/7/42"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -26,7 +26,7 @@ func TestReflection(t *testing.T) {
 	for path, handler := range handlers {
 		t.Run(path, func(t *testing.T) {
 			mux := http.NewServeMux()
-			mux.Handle(path, handler) // alone: the client turns to the version that there is
+			mux.Handle(path, handler) // one version alone: the client switches to it
 			server := httptest.NewUnstartedServer(mux)
 			server.EnableHTTP2 = true
 			server.StartTLS()
@@ -61,7 +61,7 @@ func TestReflection(t *testing.T) {
 			if _, err := stream.FileContainingSymbol(long); connect.CodeOf(err) != connect.CodeResourceExhausted {
 				t.Errorf("a request of more than 64 KiB: %v", err)
 			}
-			_, _ = stream.Close() // the refusal has ended it
+			_, _ = stream.Close() // the refusal has already ended it
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/query/internal/paging"
 )
 
-// TestNth: the n-th in descending order, whatever the order was.
+// TestNth: the n-th element in descending order, for any original order.
 func TestNth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		keys := rapid.SliceOfN(rapid.Int64Range(0, 20), 1, 60).Draw(t, "keys")

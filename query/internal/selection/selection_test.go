@@ -33,7 +33,7 @@ func keysInOrder(entries []projections.InboxEntry, unreadOnly bool) []paging.Key
 			keys = append(keys, paging.Key{Unread: e.Unread > 0, At: e.LatestAt, ID: string(e.ChannelID)})
 		}
 	}
-	// Written differently from before, on purpose.
+	// This comparison is deliberately another one than the tested code's.
 	slices.SortFunc(keys, func(a, b paging.Key) int {
 		rank := func(k paging.Key) int {
 			if k.Unread {

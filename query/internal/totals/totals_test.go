@@ -16,7 +16,7 @@ import (
 func TestTotals(t *testing.T) {
 	var s Sums
 	s.AddChannel(badge.Part{Unread: 3, Mentions: 1}, 1)
-	s.AddChannel(badge.Part{Unread: 5, Mentions: 5, Level: events.LevelNone}, 1) // muted: in no total
+	s.AddChannel(badge.Part{Unread: 5, Mentions: 5, Level: events.LevelNone}, 1) // a muted channel is in no total
 	s.AddChannel(badge.Part{}, 1)
 	s.AddChannel(badge.Part{Unread: 2}, 1)
 	want := &queryv1.Totals{Unread: 5, Mentions: 1, UnreadChannels: 2, Badge: 5, Archived: &queryv1.ArchivedTotals{}}
