@@ -54,7 +54,7 @@ func (l *log) write(_ []byte, in events.Input, _ string, value []byte, millis in
 	return nil
 }
 
-// history is a history of a chat product, and the rows that the product stores of it.
+// history is a history of a chat product, with the rows that the product stores of it.
 type history struct {
 	log      *log
 	now      int64
@@ -62,9 +62,9 @@ type history struct {
 	members  []*Event
 	rest     []*Event
 	seqs     map[string][]*Event // messages of a channel
-	in       map[string]*Event   // membership that lasts, by channel and user
-	spoke    map[string]bool     // who has read or marked, by channel, user and thread
-	worded   map[string]bool     // who has followed or unfollowed explicitly
+	in       map[string]*Event   // current memberships, by channel and user
+	spoke    map[string]bool     // users who have read or marked, by channel, user and thread
+	worded   map[string]bool     // users who have followed or unfollowed explicitly
 	pointers int                 // how pointers name messages: 0 by id, 1 by seq, 2 by time
 }
 
@@ -220,7 +220,7 @@ func (h *history) pointer(c, u, thread string, last projections.Ref) (*Event, bo
 	return e, true
 }
 
-// Events are the rows of the product.
+// Events emits the rows of the product.
 func (h *history) Events(_ context.Context, _ *Problems, emit func(Origin, *Event) error) error {
 	all := []*Event{}
 	for _, c := range channels {
@@ -270,7 +270,7 @@ func (h *history) imported(t *rapid.T, cut int64, memory int) (*log, *Problems) 
 	return l, problems
 }
 
-// inOrder fails if the keys of a pass do not ascend.
+// inOrder fails unless the keys of a pass ascend.
 type inOrder struct {
 	*log
 	t    *rapid.T
@@ -285,7 +285,7 @@ func (o *inOrder) write(key []byte, in events.Input, channel string, value []byt
 	return o.log.write(key, in, channel, value, millis)
 }
 
-// Importing the rows of random histories gives the counts that the model has of the histories
+// An import of the rows of random histories gives the counts that the model has of the histories
 // themselves.
 func TestNumbersAreThoseOfTheHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -298,7 +298,8 @@ func TestNumbersAreThoseOfTheHistory(t *testing.T) {
 	})
 }
 
-// The same with messages before a cut as a count: everything equal except mentions before the cut.
+// The messages before a cut are imported as a count. Everything is equal except mentions before the
+// cut.
 func TestNumbersWithACutAreThoseOfTheHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := drawHistory(t, false)
@@ -335,7 +336,7 @@ func (h *history) sameThread(t *rapid.T, got *model.Model, u, c, id string, cut 
 		}
 	}
 	if newest < cut-threadListed && !slices.ContainsFunc(people, func(p string) bool { return h.worded[c+p+id] || h.spoke[c+p+id] }) {
-		return // not listed for anybody
+		return // no user lists it
 	}
 	want, _ := h.log.m.Thread(u, c, id)
 	v, _ := got.Thread(u, c, id)

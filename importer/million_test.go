@@ -51,8 +51,8 @@ func (j *joined) write(_ []byte, in events.Input, _ string, value []byte, _ int6
 	return nil
 }
 
-// A channel of a million members is imported in events that fit into a record, in little
-// memory.
+// An import writes a channel of a million members in events that each fit into a record, with
+// little memory.
 func TestAMillionMembers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million rows")

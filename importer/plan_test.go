@@ -15,7 +15,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// walk returns the entries in order, whether they fit into memory or not, any number of times.
+// TestSorter: walk returns the entries in order, whether they fit into memory or not, any number of
+// times.
 func TestSorter(t *testing.T) {
 	for _, limit := range []int{1, 1000, runBytes} {
 		s := newSorter(t.TempDir())
@@ -93,7 +94,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// Events that Tidemark cannot accept are left out or corrected, and reported; none stops an import.
+// An import leaves out or corrects events that Tidemark cannot accept, and reports them. None stops
+// it.
 func TestWhatCannotBeMapped(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	var log []string
@@ -144,7 +146,7 @@ func (f sinkFunc) write(_ []byte, _ events.Input, channel string, _ []byte, _ in
 	return nil
 }
 
-// A preview has 140 characters of any size.
+// A preview has at most 140 characters, of any size in bytes.
 func TestPreviewIsCut(t *testing.T) {
 	if got := preview(strings.Repeat("ä", 200)); got != strings.Repeat("ä", 140) {
 		t.Errorf("%d bytes", len(got))
@@ -154,7 +156,7 @@ func TestPreviewIsCut(t *testing.T) {
 	}
 }
 
-// Reasons come with their first rows, the most frequent one first.
+// Problems lists reasons with their first rows, the most frequent reason first.
 func TestProblems(t *testing.T) {
 	var p Problems
 	for i := range 5 {

@@ -14,7 +14,7 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// told is what an import writes, a line for each record, in order.
+// told has what an import writes, a line for each record, in order.
 type told struct{ lines []string }
 
 func (w *told) write(_ []byte, in events.Input, channel string, value []byte, _ int64) error {
@@ -57,7 +57,7 @@ func (w *told) write(_ []byte, in events.Input, channel string, value []byte, _ 
 	return nil
 }
 
-// tell imports the events some time after them.
+// tell imports the events as of a later time.
 func tell(t *testing.T, later time.Duration, product given) []string {
 	t.Helper()
 	p := newPlan(t.TempDir(), 0, epoch+later.Milliseconds(), &Problems{})
@@ -77,8 +77,8 @@ func expect(t *testing.T, rule string, got []string, want ...string) {
 	}
 }
 
-// An import writes what a product has in the only order and form that Tidemark counts right. Its
-// channels come one after the other from the source, and pointers before their messages.
+// An import writes a product's rows in the only order and form that Tidemark counts correctly. Here
+// the source lists its channels one after the other, and pointers before their messages.
 func TestRulesOfAnImport(t *testing.T) {
 	const minute, halfYear = 60_000, 200 * 24 * time.Hour
 	post := func(channel, id string, at int64) Event {

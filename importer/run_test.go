@@ -19,7 +19,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// given is a product that has events instead of rows.
+// given is a product with events instead of rows.
 type given []Event
 
 func (g given) Events(_ context.Context, _ *Problems, emit func(Origin, *Event) error) error {
@@ -135,7 +135,7 @@ func killed(t *testing.T, conf Config, product Product, r *rand.Rand) (kills int
 }
 
 // An import that is killed at random points, with records in flight, leaves the same log, byte for
-// byte, as one that was not, with and without a cut.
+// byte, as an uninterrupted one, with and without a cut.
 func TestKilledImportsWriteTheSame(t *testing.T) {
 	c := newCluster(t)
 	kills := 0
@@ -167,8 +167,8 @@ func TestKilledImportsWriteTheSame(t *testing.T) {
 	}
 }
 
-// A source that has changed among the messages already written is refused; one that has changed
-// among later ones is not.
+// A source that has changed among the messages already written is refused. One that has changed
+// among later messages is not.
 func TestChangedSources(t *testing.T) {
 	c := newCluster(t)
 	product := company(600, 1)

@@ -22,8 +22,8 @@ func (l *readsOf) write(_ []byte, in events.Input, _ string, value []byte, _ int
 	return proto.Unmarshal(value, e)
 }
 
-// Of several pointers of a user the furthest decides where they are, and whether others see it. At
-// the same place others see the public one.
+// Of several pointers of a user, the furthest decides the position, and whether others see it. At
+// the same position others see the public one.
 func TestTheFurthestPointerSaysWhetherItIsPrivate(t *testing.T) {
 	at := func(place int64, private bool) Event {
 		return Event{Kind: KindPointer, Channel: "c", User: "ann", At: epoch + place, Until: epoch + 50, Private: private}

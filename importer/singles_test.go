@@ -14,8 +14,8 @@ import (
 	"github.com/tidemark/tidemark/events/eventsv1"
 )
 
-// ascending collects the reads that an import writes, and checks that their keys ascend: only then
-// an import goes on where it was.
+// ascending collects the reads that an import writes, and checks that their keys ascend. Only then
+// can an import continue where it ended.
 type ascending struct {
 	t     *testing.T
 	last  []byte
@@ -50,8 +50,8 @@ func readsWritten(t *testing.T, product given, cut, now int64) (*ascending, *Pro
 	return out, problems
 }
 
-// Single reads come behind the pointer of their user, each message once, at most 1,000 in an event.
-// Those too old to be named are counted.
+// Single reads come after the pointer of their user, each message once, at most 1,000 in an event.
+// Reads of messages that are too old to be named are counted.
 func TestSingleReads(t *testing.T) {
 	product := given{{Kind: KindMember, Channel: "c", User: "ann", At: epoch}, {Kind: KindPointer, Channel: "c", User: "ann", ID: "m0100", Before: true}}
 	for i := range 2600 {
@@ -92,8 +92,8 @@ func TestSingleReads(t *testing.T) {
 	}
 }
 
-// A pointer right before a message covers all before it, also those of the same millisecond, and of
-// a channel whose id sorts before or behind that of the user.
+// A pointer right before a message includes all earlier messages, even those of the same
+// millisecond, and even if the channel's id sorts before or after the user's.
 func TestPointersBeforeMessages(t *testing.T) {
 	for _, channel := range []string{"a", "zzz"} {
 		for _, user := range []string{"ann", "zoe", "!"} {
@@ -109,7 +109,7 @@ func TestPointersBeforeMessages(t *testing.T) {
 	}
 }
 
-// A pointer that reads threads, too, does so wherever the cut is.
+// A pointer that includes threads does so wherever the cut is.
 func TestPointersWithThreads(t *testing.T) {
 	for _, cut := range []int64{0, epoch + 2, epoch + 10} {
 		out, _ := readsWritten(t, given{

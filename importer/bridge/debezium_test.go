@@ -26,12 +26,12 @@ type connector struct {
 	cl      *kgo.Client
 	stream  *source.Stream
 	topics  map[string]int32 // partitions
-	last    source.LSN       // of the last commit
-	lsn     source.LSN       // of the last change
+	last    source.LSN       // end of the last commit
+	lsn     source.LSN       // position of the last change
 	schemas bool             // values with their schema
 }
 
-// newConnector makes the slot of the connector.
+// newConnector returns a connector with a slot.
 func newConnector(b *bed, r *rand.Rand) *connector {
 	b.t.Helper()
 	made, err := source.CreateSlot(b.t.Context(), b.dsn, slot)
@@ -49,7 +49,7 @@ func newConnector(b *bed, r *rand.Rand) *connector {
 	return c
 }
 
-// catchUp writes what has changed.
+// catchUp writes all new changes.
 func (c *connector) catchUp() {
 	c.b.t.Helper()
 	target := c.b.position()
@@ -84,7 +84,7 @@ func (c *connector) write(tx *source.Transaction) {
 	c.last = tx.At
 }
 
-// columns is a row as Debezium has it: numbers and booleans as such.
+// columns returns a row as Debezium writes it, with numbers and booleans of their own types.
 func columns(row *source.Row) map[string]any {
 	all := map[string]any{}
 	for _, column := range row.Columns() {
@@ -124,7 +124,7 @@ func (c *connector) send(row *source.Row, op string, before, after any, tx *sour
 
 func (c *connector) produce(row *source.Row, value []byte) {
 	topic := "cdc.public." + row.Table
-	if c.topics[topic] == 0 { // with the first change of the table
+	if c.topics[topic] == 0 { // at the first change of the table
 		c.topics[topic] = 1 + c.r.Int32N(2)
 		if _, err := kadm.NewClient(c.cl).CreateTopic(c.b.t.Context(), c.topics[topic], 1, nil, topic); err != nil {
 			c.b.t.Fatal(err)
@@ -142,13 +142,13 @@ func (c *connector) produce(row *source.Row, value []byte) {
 	}
 }
 
-// snapshot writes what Debezium reads first.
+// snapshot writes a row as Debezium's initial read does.
 func (c *connector) snapshot(row *source.Row, at time.Time) {
 	c.send(row, "r", nil, columns(row), &source.Transaction{Time: at}, "first")
 }
 
-// debeziums is a bed whose bridge follows Debezium's topics, with what makes the product's
-// transactions.
+// debeziums returns a bed whose bridge follows Debezium's topics, and a function that makes the
+// product's transactions.
 func debeziums(t *testing.T, product, dsn string, brokers []string, seed uint64) (b *bed, r *rand.Rand, play func(int), names func() (users, channels, roots []string)) {
 	t.Helper()
 	testkit.SQL(t, dsn, "DROP SCHEMA public CASCADE; CREATE SCHEMA public; DROP PUBLICATION IF EXISTS chat; DROP PUBLICATION IF EXISTS chat_inserts")
@@ -207,9 +207,9 @@ func debeziums(t *testing.T, product, dsn string, brokers []string, seed uint64)
 	return b, r, play, names
 }
 
-// The first half of random stories is imported, and the rest followed from the topics that Debezium
-// writes, by a bridge that is killed at random points. The numbers are those of an import of all of
-// it.
+// The test imports the first half of random stories. A bridge, which is killed at random points,
+// follows the rest from the topics that Debezium writes. The numbers equal those of an import of
+// everything.
 func TestDebeziumIsFollowed(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	for i, product := range []string{"mattermost", "synapse", "table", "discourse"} {
@@ -225,7 +225,7 @@ func TestDebeziumIsFollowed(t *testing.T) {
 				c.stream.Close(t.Context())
 				dropSlot(t, dsn)
 			}()
-			play(30) // Debezium has it, and so has the import
+			play(30) // both Debezium and the import have these
 			c.catchUp()
 			b.importTo("parts.", nil)
 			kills := 0
@@ -247,8 +247,8 @@ func TestDebeziumIsFollowed(t *testing.T) {
 	}
 }
 
-// What Debezium read before it followed the database is left out, if the import is later. A bridge
-// refuses to go on where changes may be missing, and with what it cannot read.
+// A bridge leaves out what Debezium read before the import. It refuses to continue if changes may
+// be missing, and if it cannot read a change.
 func TestDebeziumIsRefused(t *testing.T) {
 	b, r, play, _ := debeziums(t, "mattermost", testkit.Postgres(t), testkit.FakeKafka(t).ListenAddrs(), 1)
 	play(20)
@@ -270,7 +270,7 @@ func TestDebeziumIsRefused(t *testing.T) {
 	refused("Debezium has read the table posts later than the import mattermost/chat, so changes in between are missing")
 	c.produce(row, []byte(`{"id":"p0"}`))
 	b.importTo("whole.", nil)
-	// Of a bridge that reads the second topics from the import on, both are in the way.
+	// Both faults prevent a bridge that reads the second topics from the import on.
 	conf := b.config()
 	conf.Prefix = "whole."
 	var refusal RefusedError

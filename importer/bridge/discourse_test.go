@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// The first half of random stories of a Discourse site is imported, and the rest followed by a
-// bridge that is killed at random points. The numbers are those of an import of all of it.
+// The test imports the first half of random stories of a Discourse site. A bridge, which is killed
+// at random points, follows the rest. The numbers equal those of an import of everything.
 func TestDiscourseIsFollowed(t *testing.T) {
 	const users, channels = 4, 3
 	dsn := testkit.Postgres(t)
@@ -31,7 +31,7 @@ func TestDiscourseIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		play(50) // not in the snapshot
+		play(50) // the snapshot does not have these
 		b.importTo("parts.", made)
 		made.Close(t.Context())
 		kills := 0

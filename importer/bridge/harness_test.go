@@ -35,9 +35,9 @@ type bed struct {
 	dsn      string
 	kafka    config.Kafka
 	conn     *pgx.Conn
-	debezium string     // prefix of its topics
-	reached  source.LSN // with it: where to end; without, where the database is
-	table    struct {   // of the product table
+	debezium string     // prefix of Debezium's topics
+	reached  source.LSN // where to end with Debezium; without it, the end of the log
+	table    struct {   // of the product "table"
 		mapping  product.Mapping
 		changing map[string]product.Changing
 	}
@@ -66,8 +66,8 @@ func (b *bed) connect() {
 	b.t.Cleanup(func() { _ = conn.Close(context.Background()) })
 }
 
-// now is a time that rises with each call, a minute behind the database's clock: several calls in
-// one millisecond must not come before it.
+// now returns a time that grows with each call. It is a minute behind the database's clock, because
+// several calls in one millisecond must not get ahead of that.
 func (b *bed) now() int64 {
 	b.last = max(b.last+1, time.Now().Add(-time.Minute).UnixMilli())
 	return b.last
@@ -83,7 +83,7 @@ func (b *bed) run(transactions ...string) {
 	}
 }
 
-// publish makes the publications as an import tells people to.
+// publish makes the publications that an import asks for.
 func (b *bed) publish() {
 	b.t.Helper()
 	conf := b.config()
@@ -117,7 +117,7 @@ func (b *bed) mapping(tables source.Tables) importer.Product {
 	return &product.Mattermost{Source: tables}
 }
 
-// importTo imports the database as of a slot; nil is now.
+// importTo imports the database as of a slot; nil: as of now.
 func (b *bed) importTo(prefix string, of *source.Slot) {
 	b.t.Helper()
 	conf := importer.Config{Kafka: b.kafka, Prefix: prefix, Product: b.product, Slot: slot, Source: "here"}
@@ -155,8 +155,8 @@ func (b *bed) config() Config {
 
 var errKilled = errors.New("killed")
 
-// follow follows the database until it has nothing more, and kills the bridge after random numbers
-// of events and batches meanwhile.
+// follow follows the database to the end of its log. Meanwhile it kills the bridge after random
+// numbers of events and batches.
 func (b *bed) follow(r *rand.Rand, most int) (kills int) {
 	b.t.Helper()
 	target := b.reached
@@ -190,7 +190,7 @@ func (b *bed) follow(r *rand.Rand, most int) (kills int) {
 	}
 }
 
-// position is the end of the database's log.
+// position returns the end of the database's log.
 func (b *bed) position() source.LSN {
 	b.t.Helper()
 	var text string

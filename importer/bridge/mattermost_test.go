@@ -11,8 +11,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// The first half of random stories is imported, and the rest followed by a bridge that is killed at
-// random points. The numbers are those of an import of all of it.
+// The test imports the first half of random stories. A bridge, which is killed at random points,
+// follows the rest. The numbers equal those of an import of everything.
 func TestMattermostIsFollowed(t *testing.T) {
 	users := []string{"ann", "bob", "cem", "dee"}
 	dsn := testkit.Postgres(t)
@@ -30,7 +30,7 @@ func TestMattermostIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 50 { // not in the snapshot
+		for range 50 { // the snapshot does not have these
 			b.run(m.Step(r, users)...)
 		}
 		b.importTo("parts.", made)
@@ -58,8 +58,8 @@ func TestMattermostIsFollowed(t *testing.T) {
 	}
 }
 
-// Who leaves a channel loses their mute of it, because Mattermost removes the row that has it. The
-// bridge need not have seen the mute itself.
+// A user who leaves a channel loses their mute of it, because Mattermost removes the row that has
+// it. This holds even if the bridge has not seen the mute itself.
 func TestMattermostForgetsTheMuteOfWhoLeaves(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	b := newBed(t, "mattermost", dsn, testkit.FakeKafka(t).ListenAddrs())
@@ -95,7 +95,7 @@ func TestMattermostForgetsTheMuteOfWhoLeaves(t *testing.T) {
 	dropSlot(t, dsn)
 }
 
-// dropSlot removes the slot. A slot is free a moment after its reader has gone.
+// dropSlot removes the slot. A slot becomes free a moment after its reader has gone.
 func dropSlot(t *testing.T, dsn string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {

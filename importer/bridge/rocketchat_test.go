@@ -23,7 +23,7 @@ import (
 )
 
 // documents writes the changes of a MongoDB as Debezium's connector does: a topic for each
-// collection, in the order of the changes, with whole documents and nothing of what they were.
+// collection, in the order of the changes, with whole documents and without their former content.
 type documents struct {
 	b       *bed
 	c       *chats.RocketChat
@@ -52,7 +52,7 @@ func (d *documents) changes(fn func(op, collection, id string, after *string)) {
 	all := d.c.Documents()
 	for _, collection := range []string{"rocketchat_room", "rocketchat_message", "rocketchat_subscription"} {
 		was, now := d.was[collection], map[string]string{}
-		for _, op := range []string{"c", "u"} { // a reply, and then its root
+		for _, op := range []string{"c", "u"} { // so that a reply precedes its root
 			for _, document := range all[collection] {
 				id := document[0].Value.(string)
 				text, err := bson.MarshalExtJSON(document, false, false)
@@ -135,7 +135,7 @@ func (d *documents) produce(collection string, key, value any) {
 	}
 }
 
-// dumped imports the dump as it is now.
+// dumped imports a dump of the current documents.
 func (d *documents) dumped(prefix string) (dir string) {
 	d.b.t.Helper()
 	dir = d.b.t.TempDir()
@@ -153,9 +153,9 @@ func (d *documents) dumped(prefix string) (dir string) {
 	return dir
 }
 
-// The first half of random stories of a Rocket.Chat server is imported from a dump, and the rest
-// followed from the topics that Debezium writes, by a bridge that is killed at random points. The
-// numbers are those of an import of all of it, and those of what was done.
+// The test imports the first half of random stories of a Rocket.Chat server from a dump. A bridge,
+// which is killed at random points, follows the rest from the topics that Debezium writes. The
+// numbers equal those of an import of everything, and those of the users' actions.
 func TestRocketChatIsFollowed(t *testing.T) {
 	for seed := range uint64(3) {
 		brokers := testkit.FakeKafka(t).ListenAddrs
@@ -172,7 +172,7 @@ func TestRocketChatIsFollowed(t *testing.T) {
 		c := chats.PlayRocketChat(r, time.Now().Add(-80*24*time.Hour).UnixMilli(), 0)
 		c.KeepRoots = true
 		d := newDocuments(b, c, r)
-		d.play(150) // Debezium has it, and so has the import
+		d.play(150) // both Debezium and the import have these
 		b.dsn = d.dumped("parts.")
 		kills := 0
 		for range 2 {
@@ -208,7 +208,8 @@ func TestRocketChatIsFollowed(t *testing.T) {
 	}
 }
 
-// What a bridge cannot know is counted: documents that nothing has shown, and changes without one.
+// The bridge counts what it cannot know: documents that no change has shown, and changes without a
+// document.
 func TestRocketChatUnknown(t *testing.T) {
 	b := &bed{t: t, product: rocketChat, kafka: config.Kafka{Brokers: testkit.FakeKafka(t).ListenAddrs()}}
 	if err := kafkaadmin.Create(t.Context(), kadm.NewClient(testkit.Client(t, b.kafka.Brokers)), events.PrefixedTopicSpecs("parts.", partitions, 1)); err != nil {

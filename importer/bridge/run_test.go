@@ -21,7 +21,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// A bridge refuses to begin where changes would be missing.
+// A bridge refuses to begin if changes would be missing.
 func TestBeginnings(t *testing.T) {
 	conf := &Config{Product: "mattermost", Slot: "chat", Source: "here"}
 	done := &importer.State{Phase: "done", Source: "here", LSN: "0/20"}
@@ -49,7 +49,7 @@ func TestBeginnings(t *testing.T) {
 	}
 }
 
-// followed is a database of Mattermost whose first messages are imported.
+// followed returns a Mattermost database whose first messages are imported.
 func followed(t *testing.T, brokers []string) (b *bed, m *chats.Mattermost) {
 	t.Helper()
 	b = newBed(t, "mattermost", testkit.Postgres(t), brokers)
@@ -66,8 +66,8 @@ func followed(t *testing.T, brokers []string) (b *bed, m *chats.Mattermost) {
 	return b, m
 }
 
-// A second bridge takes over, and the first one says so instead of writing. The second outlives a
-// database that breaks off its connections.
+// A second bridge takes over, and the first one reports that instead of writing. The second one
+// survives a database that breaks off its connections.
 func TestASecondBridgeTakesOver(t *testing.T) {
 	b, m := followed(t, testkit.FakeKafka(t).ListenAddrs())
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -93,7 +93,7 @@ func TestASecondBridgeTakesOver(t *testing.T) {
 	second := New(b.config())
 	go func() { take <- second.Run(ctx2) }()
 	var err error
-	for err == nil { // the first finds out when it writes
+	for err == nil { // the first bridge notices when it writes
 		b.run(m.Post("general", "ann", "more")...)
 		select {
 		case err = <-ended:
@@ -114,7 +114,7 @@ func TestASecondBridgeTakesOver(t *testing.T) {
 	b.run("SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'tidemark import'")
 	b.run(m.Post("general", "ann", "after the database broke off")...)
 	stop()
-	t.Logf("the broken import ended: %v", <-take) // the next one goes on from its state either way
+	t.Logf("the broken import ended: %v", <-take) // the next one continues from its state in any case
 	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
 	got, posted := b.fold("parts.")
 	b.once(posted)
@@ -124,7 +124,8 @@ func TestASecondBridgeTakesOver(t *testing.T) {
 	}
 }
 
-// A bridge whose database is away when a session begins tries again, and is not ready meanwhile.
+// The database is away when a session of a bridge begins. The bridge tries again, and is not ready
+// meanwhile.
 func TestADatabaseThatIsAway(t *testing.T) {
 	b := &bed{t: t, product: "mattermost", dsn: "postgres://127.0.0.1:1/x", kafka: config.Kafka{Brokers: testkit.FakeKafka(t).ListenAddrs()}}
 	if err := kafkaadmin.Create(t.Context(), kadm.NewClient(testkit.Client(t, b.kafka.Brokers)), events.PrefixedTopicSpecs("parts.", partitions, 1)); err != nil {
@@ -160,7 +161,7 @@ func TestLargeTransactions(t *testing.T) {
 	}
 }
 
-// On a real Kafka, too, a bridge that is killed at random points writes everything once.
+// On a real Kafka, too, a bridge that is killed at random points writes each event once.
 func TestBridgeOnKafka(t *testing.T) {
 	b, m := followed(t, testkit.KafkaN(t, 1).Brokers)
 	r := rand.New(rand.NewPCG(2, 2))
@@ -180,8 +181,8 @@ func TestBridgeOnKafka(t *testing.T) {
 	}
 }
 
-// The database is down when the bridge connects, as after it was killed. The bridge says so and
-// tries again.
+// The database is down when the bridge connects, as after a kill. The bridge reports that and tries
+// again.
 func TestADatabaseThatIsDownIsAwaited(t *testing.T) {
 	brokers := testkit.FakeKafka(t).ListenAddrs()
 	if err := kafkaadmin.Create(t.Context(), kadm.NewClient(testkit.Client(t, brokers)), events.PrefixedTopicSpecs("parts.", 1, 1)); err != nil {

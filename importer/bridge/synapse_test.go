@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// story is what random users do on a Synapse server.
+// story has random actions of users on a Synapse server.
 type story struct {
 	*chats.Synapse
 	r     *rand.Rand
@@ -20,10 +20,10 @@ type story struct {
 	in       map[string]bool     // by room and user
 	messages map[string][]string // ids, by room
 	author   map[string]string
-	root     map[string]string // of replies
+	root     map[string]string // root of each reply
 	gone     map[string]bool
-	edits    map[string]string // what an edit edits
-	seen     map[string]int    // last message of a receipt, by room, kind, user and thread
+	edits    map[string]string // message of each edit
+	seen     map[string]int    // last message of each receipt, by room, kind, user and thread
 	muted    map[string]bool
 	said     map[string]bool // subscriptions
 }
@@ -46,7 +46,7 @@ func newStory(b *bed, seed uint64) *story {
 
 func pick[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }
 
-// step is one action.
+// step performs one action.
 func (s *story) step() {
 	room, user := pick(s.r, s.rooms), pick(s.r, s.users)
 	if !s.in[room+user] {
@@ -76,7 +76,7 @@ func (s *story) step() {
 		}
 		by := s.author[m.Edits]
 		if s.r.IntN(4) == 0 {
-			by = user // perhaps somebody else
+			by = user // possibly another user
 		}
 		id := s.Send(room, by, m)
 		s.edits[id], s.author[id] = m.Edits, by
@@ -97,7 +97,7 @@ func (s *story) step() {
 		s.Membership(room, user, "leave")
 		s.in[room+user] = false
 	case what == 17:
-		s.Membership(room, user, "join") // another name
+		s.Membership(room, user, "join") // changes the user's name
 	case what == 18:
 		if at := user + room; !s.muted[at] {
 			s.muted[at] = true
@@ -132,7 +132,7 @@ func (s *story) send(room, user string) {
 	s.author[id], s.root[id] = user, m.Thread
 }
 
-// receipt sends a receipt that is further than those of before, as clients do.
+// receipt sends a receipt that is further than earlier ones, as clients do.
 func (s *story) receipt(room, user string) {
 	ids := s.messages[room]
 	kind := pick(s.r, []string{"m.read", "m.read", "m.read.private"})
@@ -159,7 +159,7 @@ func (s *story) receipt(room, user string) {
 	s.Read(kind, user, ids[at], thread...)
 }
 
-// names returns the messages that threads may have as their first one.
+// names returns the messages that can be roots of threads.
 func (s *story) names() (roots []string) {
 	for _, room := range s.rooms {
 		for _, id := range s.messages[room] {
@@ -171,7 +171,7 @@ func (s *story) names() (roots []string) {
 	return roots
 }
 
-// directRoom is a room to which one user invites another.
+// directRoom makes a room to which one user invites another.
 func (s *story) directRoom(b *bed) {
 	const room = "!direct:here"
 	ann, bob := s.users[0], s.users[1]
@@ -191,8 +191,8 @@ func (s *story) directRoom(b *bed) {
 	s.rooms = slices.DeleteFunc(s.rooms, func(r string) bool { return r == room }) // the others cannot join
 }
 
-// The first half of random stories is imported, and the rest followed by a bridge that is killed at
-// random points. The numbers are those of an import of all of it.
+// The test imports the first half of random stories. A bridge, which is killed at random points,
+// follows the rest. The numbers equal those of an import of everything.
 func TestSynapseIsFollowed(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	for seed := range uint64(2) {
@@ -212,7 +212,7 @@ func TestSynapseIsFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		play(40) // not in the snapshot
+		play(40) // the snapshot does not have these
 		b.importTo("parts.", made)
 		made.Close(t.Context())
 		kills := 0
@@ -239,7 +239,7 @@ func TestSynapseIsFollowed(t *testing.T) {
 }
 
 // Bob's client sends a receipt, and then another kind of receipt for an older message: the further
-// one stands. His client also sends a first receipt, for a message from before the replies of a
+// one applies. His client also sends a first receipt, for a message from before the replies of a
 // thread in which Bob has replied: it reads none of them.
 func TestReceiptsOfOneUserGoBack(t *testing.T) {
 	dsn := testkit.Postgres(t)
@@ -272,7 +272,7 @@ func TestReceiptsOfOneUserGoBack(t *testing.T) {
 	say(other, bob, root)
 	say(other, ann, root)
 	say(other, bob, root)
-	b.follow(rand.New(rand.NewPCG(1, 1)), 0) // the bridge sees the replies before there is a receipt
+	b.follow(rand.New(rand.NewPCG(1, 1)), 0) // so that the bridge sees the replies before any receipt
 	do(func() { s.Read("m.read", bob, root) })
 	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
 	b.importTo("whole.", nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// mapped takes the mapping of the documentation, changed by replacements of old by new.
+// mapped uses the mapping of the documentation, with old replaced by new in each pair.
 func (b *bed) mapped(replacements ...string) {
 	b.t.Helper()
 	text, err := os.ReadFile("../../docs/import/table.yml")
@@ -29,8 +29,8 @@ func (b *bed) mapped(replacements ...string) {
 	}
 }
 
-// The first half of random stories of a team's own tables is imported, and the rest followed by a
-// bridge that is killed at random points. The numbers are those of an import of all of it.
+// The test imports the first half of random stories of a team's own tables. A bridge, which is
+// killed at random points, follows the rest. The numbers equal those of an import of everything.
 func TestTablesAreFollowed(t *testing.T) {
 	const users, rooms = 4, 3
 	dsn := testkit.Postgres(t)
@@ -52,7 +52,7 @@ func TestTablesAreFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		play(50) // not in the snapshot
+		play(50) // the snapshot does not have these
 		b.importTo("parts.", made)
 		made.Close(t.Context())
 		kills := 0
@@ -76,8 +76,8 @@ func TestTablesAreFollowed(t *testing.T) {
 	}
 }
 
-// What an import cannot see, a bridge does: rows that are removed, a thread that is not followed any
-// more, a pointer by number and one by time.
+// A bridge notices what an import cannot see: removed rows, the end of a follow, and a pointer by
+// number and one by time.
 func TestTableRowsAreRemoved(t *testing.T) {
 	b := newBed(t, "table", testkit.Postgres(t), testkit.FakeKafka(t).ListenAddrs())
 	b.mapped("last_read_message_id AS message_id, read_at", "NULL::bigint AS message_id, read_at, n AS seq, seen_at AS time",
@@ -127,7 +127,7 @@ func TestTableRowsAreRemoved(t *testing.T) {
 		t.Error("a mute is there")
 	}
 	b.run(`INSERT INTO messages SELECT 107, 1, 1, NULL, now(), string_agg(md5(n::text), ''), 'text' FROM generate_series(1, 500) n`,
-		"UPDATE messages SET mentioned = '{2}' WHERE id = 107") // its text is not in the change
+		"UPDATE messages SET mentioned = '{2}' WHERE id = 107") // the change does not have its text
 	check("a large message", "2", 1, 1, true, true)
 	got, _ = b.fold("parts.")
 	if v, _ := got.View("2", "1"); v.Mentions != 1 || !strings.HasPrefix(v.Latest.Preview, "c4ca4238") {
@@ -137,7 +137,7 @@ func TestTableRowsAreRemoved(t *testing.T) {
 	check("a room is removed", "2", 0, 0, false, false)
 }
 
-// A mapping that does not fit the database is refused before anything is followed.
+// A mapping that does not fit the database is refused before the bridge follows anything.
 func TestMappingsAreChecked(t *testing.T) {
 	b := newBed(t, "table", testkit.Postgres(t), testkit.FakeKafka(t).ListenAddrs())
 	b.mapped()

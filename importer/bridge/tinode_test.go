@@ -34,7 +34,7 @@ func TestTinodeIsFollowed(t *testing.T) {
 		b.run(fmt.Sprintf(`INSERT INTO messages (createdat, seqid, topic, "from", content) VALUES (now(), %d, 'grpB', 999, '"for all"')`, n))
 		b.follow(r, 0)
 		got, _ = b.fold("parts.")
-		for _, user := range users { // each deletes it for themselves
+		for _, user := range users { // each user deletes it for themselves
 			b.run(fmt.Sprintf("INSERT INTO dellog (topic, deletedfor, delid, low, hi) VALUES ('grpB', %s, 1, %d, %d)", user, n, n+1))
 		}
 		b.follow(r, 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// followHalf imports the first half of a story, and lets a bridge that is killed at random points
-// follow the rest. The numbers are those of an import of all of it.
+// followHalf imports the first half of a story. A bridge, which is killed at random points, follows
+// the rest. The numbers equal those of an import of everything.
 func followHalf(t *testing.T, b *bed, r *rand.Rand, step func() string, users, channels []string) (kills int) {
 	t.Helper()
 	play := func(n int) {
@@ -27,7 +27,7 @@ func followHalf(t *testing.T, b *bed, r *rand.Rand, step func() string, users, c
 	if err != nil {
 		t.Fatal(err)
 	}
-	play(50) // not in the snapshot
+	play(50) // the snapshot does not have these
 	b.importTo("parts.", made)
 	made.Close(t.Context())
 	for range 2 {

@@ -25,8 +25,8 @@ type Healing struct {
 // Dialect is the text around statements.
 type Dialect struct{ comment, begin, commit string }
 
-// SQL is the dialect of most databases with SQL, Mongosh that of MongoDB's shell. Statements of Mongosh
-// use the variable subscriptions, which the beginning of a transaction sets.
+// SQL is the dialect of most databases with SQL, Mongosh that of MongoDB's shell. Statements of
+// Mongosh use the variable subscriptions, which the beginning of a transaction sets.
 var (
 	SQL     = Dialect{"-- ", "BEGIN;", "COMMIT;"}
 	Mongosh = Dialect{

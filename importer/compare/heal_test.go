@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/importer/product"
 )
 
-// Statements come in transactions of 1,000, and only for numbers that are wrong there.
+// Statements come in transactions of 1,000. They change only numbers that are wrong in the product.
 func TestHealing(t *testing.T) {
 	var out bytes.Buffer
 	h := &Healing{To: &out, Statement: func(l *Line) (string, bool) { return "UPDATE n SET x = 1; \n", l.Thread == "" }}

@@ -66,7 +66,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Without the source's rows nobody is called wrong by guess.
+// Without the source's rows no side is guessed to be wrong.
 func TestJudgeAsksForRows(t *testing.T) {
 	for name, e := range map[string]Evidence{
 		"an unknown channel": {Theirs: with(4, 0), Ours: with(0, 0)},
@@ -88,7 +88,7 @@ func TestJudgeAsksForRows(t *testing.T) {
 	}
 }
 
-// Of all causes that add up, the fewest are named.
+// Of all sets of causes that add up, the result is the smallest one.
 func TestFewestCauses(t *testing.T) {
 	_, reason, ok := TablePolicy.explain(3, Excluded{Own: 1, Deleted: 2, Silent: 3})
 	if !ok || reason != "3 silent" {
@@ -109,7 +109,8 @@ func TestFewestCauses(t *testing.T) {
 	}
 }
 
-// A number that counts only mentions is compared with our mentions, and with those of the rows.
+// A number that counts only mentions is compared with Tidemark's mentions, and with those of the
+// rows.
 func TestJudgeOnlyMentions(t *testing.T) {
 	theirs := func(unread, mentions int64) Numbers {
 		return Numbers{Unread: unread, Mentions: &mentions, onlyMentions: true}

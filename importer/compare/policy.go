@@ -47,8 +47,8 @@ type Policy struct {
 	// Rules has the causes of messages that the product may count or leave out, in part or
 	// completely.
 	Rules map[Cause]Rule
-	// Distance means that a number is how much there is from the pointer to the end, counted or not.
-	// So if something is unread, the product cannot leave out what follows it.
+	// Distance means that a number is how much there is from the pointer to the end, counted or
+	// not. So if something is unread, the product cannot leave out what follows it.
 	Distance bool
 	// OnlyMentions is the reason why its numbers may count only messages that mention the user.
 	OnlyMentions string

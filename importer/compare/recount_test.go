@@ -8,7 +8,7 @@ import (
 	"github.com/tidemark/tidemark/importer"
 )
 
-// rowsOf is a product that has events instead of rows, and numbers.
+// rowsOf is a product with events instead of rows, and with numbers.
 type rowsOf struct {
 	events []importer.Event
 	counts []importer.Count
@@ -40,7 +40,7 @@ const second = 1000
 // at returns a time in Unix milliseconds.
 func at(n int64) int64 { return 1_700_000_000_000 + n*second }
 
-// general has a channel with the causes why a message does not count.
+// general has a channel with every cause why a message does not count.
 func general() []importer.Event {
 	return []importer.Event{
 		{Kind: importer.KindChannel, Channel: "c"},
@@ -66,7 +66,7 @@ func general() []importer.Event {
 	}
 }
 
-// The rows of a source are counted as Tidemark counts.
+// Recount counts the rows of a source as Tidemark does.
 func TestRecount(t *testing.T) {
 	for p, want := range map[Pair]struct {
 		unread, mentions int64
@@ -74,7 +74,7 @@ func TestRecount(t *testing.T) {
 		left             bool
 	}{
 		{"ann", "c", ""}:   {2, 2, Excluded{Own: 1, Deleted: 1, Silent: 1, Reply: 2}, false},
-		{"bob", "c", ""}:   {1, 1, Excluded{Silent: 1, Reply: 2, Posted: 1}, false}, // a post of theirs has read all before it, deleted or not
+		{"bob", "c", ""}:   {1, 1, Excluded{Silent: 1, Reply: 2, Posted: 1}, false}, // their own post has read everything before it, deleted or not
 		{"cem", "c", ""}:   {0, 0, Excluded{}, false},
 		{"dee", "c", ""}:   {0, 0, Excluded{}, true},
 		{"eve", "c", ""}:   {1, 1, Excluded{BeforeJoin: 3, Deleted: 1, Silent: 1, Reply: 2}, false},
@@ -82,8 +82,8 @@ func TestRecount(t *testing.T) {
 		{"gus", "c", ""}:   {1, 1, Excluded{Deleted: 1, Silent: 1, Reply: 2}, false},
 		{"bob", "c", "m2"}: {2, 1, Excluded{}, false},
 		{"ann", "c", "m2"}: {1, 1, Excluded{}, false},
-		{"cem", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 1}, false}, // a reply from before they followed it
-		{"eve", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 2}, false}, // joined later, and does not follow it
+		{"cem", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 1}, false}, // a reply from before the user followed the thread
+		{"eve", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 2}, false}, // joined later, and does not follow the thread
 	} {
 		got, err := recount(t.Context(), &rowsOf{events: general()}, []Pair{p}, at(1000))
 		if err != nil {
@@ -114,7 +114,7 @@ func TestRecountOfEmptiedMessages(t *testing.T) {
 	}
 }
 
-// A follow by word counts later replies; an unfollow ends all.
+// An explicit follow counts later replies. An unfollow ends all follows.
 func TestRecountOfFollows(t *testing.T) {
 	follow := importer.Event{Kind: importer.KindFollow, Channel: "c", User: "eve", Thread: "m2", At: at(33)}
 	list := general()
@@ -158,8 +158,8 @@ func TestRecountOfFollows(t *testing.T) {
 	}
 }
 
-// The rows show why a product counts less, and what it counts of threads that the user does not
-// follow.
+// The rows show why a product counts fewer messages, and what it counts in threads that the user
+// does not follow.
 func TestRecountOfLess(t *testing.T) {
 	list := general()
 	list[0].Direct = true
@@ -191,8 +191,8 @@ func TestRecountOfLess(t *testing.T) {
 	}
 }
 
-// Messages that were read singly do not count, a pointer may be right before a message, and what was
-// marked as unread is known as such.
+// Messages that were read singly do not count. A pointer may be right before a message. Messages
+// that were marked as unread are recognized.
 func TestRecountOfSingles(t *testing.T) {
 	list := append(general(),
 		importer.Event{Kind: importer.KindPointer, Channel: "c", User: "hal", ID: "m2", Before: true},
@@ -219,7 +219,7 @@ func TestRecountOfSingles(t *testing.T) {
 	}
 }
 
-// A number that cannot be compared is said so, with the reason, and never wrong.
+// A number that cannot be compared is reported with the reason, and never as wrong.
 func TestIncomparable(t *testing.T) {
 	f := &folded{counts: map[Pair]uint32{{"ann", "a", ""}: 3}}
 	n := count("ann", "a", "", 9)
@@ -229,8 +229,8 @@ func TestIncomparable(t *testing.T) {
 	}
 }
 
-// Dee begins to follow a thread by a reply of her own. What was there before counts in a product
-// that waits for a read, and not in Tidemark.
+// Dee begins to follow a thread by a reply of her own. The earlier replies count in a product that
+// waits for a read, and not in Tidemark.
 func TestRepliesFromBeforeAFollow(t *testing.T) {
 	reply := func(id, user string, n int64) importer.Event {
 		return importer.Event{Kind: importer.KindPost, Channel: "c", ID: id, User: user, At: at(n), Thread: "m1"}

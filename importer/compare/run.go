@@ -22,8 +22,8 @@ type Config struct {
 	Node queryv1connect.QueryServiceClient
 	// Ends returns the tokens of the last records in the topics, which our numbers must include.
 	Ends func(context.Context) ([]string, error)
-	// Position returns the tokens of the last records that the nodes have folded, as far as they are
-	// known.
+	// Position returns the tokens of the last records that the nodes have folded, as far as they
+	// are known.
 	Position func(context.Context) ([]string, error)
 	Policy   *Policy
 	Users    []string      // the users to compare; none: all users

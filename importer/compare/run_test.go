@@ -20,13 +20,13 @@ import (
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
 
-// folded is a node with fixed numbers, which moves the number of a pair with each answer.
+// folded is a node with fixed numbers. It changes the number of a moving pair with each answer.
 type folded struct {
 	queryv1connect.UnimplementedQueryServiceHandler
 	mu     sync.Mutex
 	counts map[Pair]uint32
 	moves  Pair
-	late   int // answers until all is folded
+	late   int // answers until everything is folded
 }
 
 func (f *folded) of(p Pair) uint32 {
@@ -124,7 +124,7 @@ func count(user, channel, thread string, unread int64) importer.Count {
 	return importer.Count{User: user, Channel: channel, Thread: thread, Unread: unread}
 }
 
-// Each pair is asked for, waited for, and explained, by the rows of the source if need be.
+// Run queries each pair, waits for it, and explains it, if necessary by the rows of the source.
 func TestRun(t *testing.T) {
 	f := &folded{late: 2, counts: map[Pair]uint32{{"ann", "a", ""}: 3, {"ann", "b", ""}: 1, {"ann", "a", "t"}: 2, {"bob", "a", ""}: 5, {"ann", "a", "old"}: 4}}
 	source := &rowsOf{
@@ -161,7 +161,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A pair that moves between readings is tried again. It is called moved only if it never stands.
+// A pair that moves between readings is tried again. It counts as moved only if it never stops
+// moving.
 func TestMovedPairs(t *testing.T) {
 	f := &folded{counts: map[Pair]uint32{{"ann", "a", ""}: 10, {"ann", "b", ""}: 1}, moves: Pair{"ann", "a", ""}}
 	source := &rowsOf{counts: []importer.Count{count("ann", "a", "", 3), count("ann", "b", "", 1)}}
@@ -194,7 +195,7 @@ func TestMovedPairs(t *testing.T) {
 	}
 }
 
-// A sample has the same users each time, whatever their order.
+// A sample has the same users each time, whatever order they come in.
 func TestSample(t *testing.T) {
 	var counts []importer.Count
 	for i := range 300 {
@@ -233,8 +234,9 @@ func (m *muter) WhileMuted(_ context.Context, in map[string][]string, p *importe
 	return m.unknown, nil
 }
 
-// A number that lacks what came while its user had muted the channel is right by the product's own
-// rule. Only numbers that are too low are asked about, and a mute explains no more than came then.
+// A number lacks messages that came while its user had muted the channel. It is right by the
+// product's own rule. Run asks only about numbers that are too low, and a mute explains no more
+// messages than came during it.
 func TestEarlierMutes(t *testing.T) {
 	product := &muter{unknown: "no rules"}
 	f := &folded{counts: map[Pair]uint32{}}

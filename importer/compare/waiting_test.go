@@ -12,14 +12,14 @@ import (
 	"github.com/tidemark/tidemark/importer"
 )
 
-// A comparison waits for a node that folds an import for hours, tells how far it is, and gives up
-// only when the partitions that it needs stand still.
+// A comparison waits for a node that folds an import for hours, and reports the progress. It gives
+// up only if the partitions that it needs make no progress.
 func TestWaitingForTheFold(t *testing.T) {
 	why := errors.New("after: chat.messages/0/999 was not folded within 5s")
 	for _, c := range []struct {
 		what     string
 		position func(second int64) ([]string, error)
-		ends     time.Duration // when it gives up; 0: it does not within an hour
+		ends     time.Duration // time at which it gives up; 0: not within an hour
 		said     string
 	}{
 		{"it advances", func(s int64) ([]string, error) { return []string{fmt.Sprint("chat.messages/0/", s/5)}, nil }, 0, "721 of 1099"},
@@ -61,8 +61,8 @@ func TestWaitingForTheFold(t *testing.T) {
 	}
 }
 
-// A comparison goes on once the node has folded everything, however long that takes: each look
-// finds it further, and each is within the limit.
+// A comparison continues once the node has folded everything, however long that takes: each look
+// finds progress within the limit.
 func TestRunWaitsForTheFold(t *testing.T) {
 	looks := int64(0)
 	f := &folded{late: 7, counts: map[Pair]uint32{{"ann", "a", ""}: 3}}

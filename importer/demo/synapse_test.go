@@ -12,8 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write synapse.sql")
 
-// synapseStory is a server with what is known to go wrong in it, and what it counts by intention.
-// Each user has one of these.
+// synapseStory returns a server on which Synapse's known defects occur, and other cases in which it
+// counts in its own way on purpose. Each user has one of these.
 func synapseStory() string {
 	const room, fun, quiet, dm, lost, night = "!general:here", "!fun:here", "!quiet:here", "!ann-bob:here", "!lost:here", "!night:here"
 	user := func(name string) string { return "@" + name + ":here" }
@@ -41,8 +41,8 @@ func synapseStory() string {
 	say(lost, "zoe", chats.Message{})
 	s.Rotate()
 	s.Sweep()
-	s.Redact(user("zoe"), oops)         // it was summed up: all numbers keep it
-	s.Read("m.read", user("cem"), seen) // what was summed up and removed cannot be counted again
+	s.Redact(user("zoe"), oops)         // it was summed up, so all numbers keep it
+	s.Read("m.read", user("cem"), seen) // Synapse cannot count again what it summed up and removed
 
 	say(room, "zoe", chats.Message{Type: "m.notice"})
 	root := say(room, "zoe", chats.Message{})
@@ -83,8 +83,8 @@ func synapseStory() string {
 	return s.SQL()
 }
 
-// The rows of synapse.sql are those of the story. All times in them move with the clock, and nothing
-// else does.
+// synapse.sql has the rows of the story. All times in it move with the clock, and nothing else
+// does.
 func TestSynapseSQL(t *testing.T) {
 	story := "-- A Synapse server with what is known to go wrong in it; `go test ./importer/demo -update` writes it.\n" + synapseStory()
 	if *update {

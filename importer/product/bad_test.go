@@ -8,9 +8,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/chats"
 )
 
-// Rows that are wrong are counted by their reasons, and end no import: NULLs, rows that contradict
-// each other, clocks of 1970 and 2100, ids of 300 bytes. Whoever is right beside them keeps their
-// number.
+// Wrong rows are counted by their reasons, and end no import: NULLs, rows that contradict each
+// other, clocks of 1970 and 2100, ids of 300 bytes. Users with correct rows keep their numbers.
 func TestBadDatabases(t *testing.T) {
 	load := database(t)
 	long := strings.Repeat("x", 300)

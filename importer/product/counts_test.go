@@ -28,7 +28,7 @@ func numbers(t *testing.T, p importer.Counter, users ...string) (all string, pro
 	return strings.Join(list, ", "), collected.List(), err
 }
 
-// A team's own numbers come from a file, as stored; rows without a number are none.
+// A team's own numbers come from a file, as stored. Rows without a number are left out.
 func TestNumbersOfATable(t *testing.T) {
 	f := folder(t, map[string]string{"counts.csv": "channel_id,user_id,thread_id,unread,mentions\nc1,ann,,-3,1\nc1,ann,m1,2,\nc1,bob,,,4\nc1,cem,,many,0\n"})
 	got, problems, err := numbers(t, &Table{Source: f})

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// discourseRows is a small site's chat, as rows of the queries.
+// discourseRows returns the chat of a small site, as rows of the queries.
 func discourseRows() map[string]string {
 	return map[string]string{
 		"chat_channels.ndjson": `{"id":1,"chatable_type":"Category","deleted_at":null}

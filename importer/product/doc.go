@@ -27,8 +27,8 @@
 //	table_pointers.go   pointers, and the message after them
 //	table_live.go       changes as events
 //
-// Packages below it have the rest: internal/zulip and internal/discourse the queries, internal/synapse
-// what only a comparison reads of it, internal/markup the texts, internal/quote texts in SQL,
-// internal/needs whether a database has the tables that a product reads, and internal/change the
-// changes that the bridges in zulip and tinode map.
+// Packages below it have the rest: internal/zulip and internal/discourse the queries,
+// internal/synapse what only a comparison reads of it, internal/markup the texts, internal/quote
+// texts in SQL, internal/needs whether a database has the tables that a product reads, and
+// internal/change the changes that the bridges in zulip and tinode map.
 package product

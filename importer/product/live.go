@@ -56,7 +56,8 @@ func NewLive(product string, now source.Tables) Live {
 // Remembered is the largest number of values that Keep leaves in a memory.
 const Remembered = 200_000
 
-// Keep puts a value into a memory. A full memory forgets all others: it only saves work and records.
+// Keep puts a value into a memory. A full memory forgets all others: it only saves work and
+// records.
 func Keep[K comparable, V any](memory map[K]V, key K, v V) {
 	if len(memory) >= Remembered {
 		clear(memory)

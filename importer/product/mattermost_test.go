@@ -33,7 +33,7 @@ INSERT INTO posts VALUES
 INSERT INTO threadmemberships VALUES ('p1', 'u2', true, 1700000001500, 1700000002500), ('p1', 'u3', false, 0, 1700000002600);
 `
 
-// wantMattermost has its events.
+// wantMattermost has the events of that server.
 var wantMattermost = []string{
 	"channel c1", "channel d1 direct", "channel old", "ended old at 2023-11-14T22:13:29Z",
 	"member c1 u1 at 2023-11-14T22:13:20Z", "member c1 u3 at 2023-11-14T22:13:20Z until 2023-11-14T22:13:25Z", "member c1 u2",

@@ -16,7 +16,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/chats"
 )
 
-// dumped makes a dump of documents that are written as JSON.
+// dumped makes a dump of documents in JSON.
 func dumped(t *testing.T, collections map[string][]string) *source.Dump {
 	t.Helper()
 	dump := map[string][]bson.D{}
@@ -41,7 +41,7 @@ func dumped(t *testing.T, collections map[string][]string) *source.Dump {
 	return from
 }
 
-// rocket is a small server: with all kinds of messages and pointers.
+// rocket returns a small server with all kinds of messages and pointers.
 func rocket() map[string][]string {
 	at := func(second string) string { return `{"$date":"2026-01-01T00:00:` + second + `Z"}` }
 	message := func(id, user, second, more string) string {
@@ -95,7 +95,7 @@ func TestRocketChat(t *testing.T) {
 	}
 }
 
-// Which numbers count only mentions is a setting for each kind of room, with a default.
+// A setting for each kind of room, with a default, says which numbers count only mentions.
 func TestRocketChatSettings(t *testing.T) {
 	for room, c := range map[string]struct {
 		kind, setting, value string
@@ -138,7 +138,7 @@ func TestRocketChatOfAnotherShape(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := slices.Clone(good)
-	bad[4] = 0x7e // no type of a value
+	bad[4] = 0x7e // not a type of a value
 	for want, b := range map[string][]byte{
 		"document 2 is damaged: unexpected EOF":  append(slices.Clone(good), good[:9]...),
 		"document 2 is damaged: its length is 3": append(slices.Clone(good), 3, 0, 0, 0),
@@ -158,7 +158,7 @@ func TestRocketChatOfAnotherShape(t *testing.T) {
 	}
 }
 
-// Documents that are wrong are counted, and do not end an import.
+// Wrong documents are counted, and do not end an import.
 func TestBadRocketChat(t *testing.T) {
 	files := rocket()
 	long := strings.Repeat("x", 300)
@@ -191,7 +191,7 @@ func TestBadRocketChat(t *testing.T) {
 	}
 }
 
-// Whatever happened on a server: the numbers are those of the messages after the pointers.
+// After any actions on a server, the numbers are those of the messages after the pointers.
 func TestRocketChatStories(t *testing.T) {
 	for seed := range uint64(16) {
 		c := chats.PlayRocketChat(rand.New(rand.NewPCG(seed, 42)), longAgo(), 250)
@@ -215,7 +215,7 @@ func TestRocketChatStories(t *testing.T) {
 			for _, u := range c.Users {
 				want := c.Want(u, room)
 				if v, _ := m.View(u, room); conf.Since > 0 && want.Member {
-					want.Mentions = v.Mentions // those in older messages are not known
+					want.Mentions = v.Mentions // mentions in older messages are unknown
 				}
 				same(t, m, u, room, want)
 				for _, root := range c.Threads(room) {

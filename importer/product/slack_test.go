@@ -24,8 +24,8 @@ func arrays(t *testing.T, files map[string]string) *source.Arrays {
 	return a
 }
 
-// slack is a small export: with a channel in which somebody joined, left and was removed, a direct
-// one, and all kinds of messages.
+// slack returns a small export with a channel in which users joined, left and were removed, a
+// direct channel, and all kinds of messages.
 func slack() map[string]string {
 	return map[string]string{
 		"users.json":    `[{"id":"U1","name":"ann"},{"id":"U2","name":"bob"}]`,
@@ -105,8 +105,8 @@ func TestSlackOfAnotherShape(t *testing.T) {
 	}
 }
 
-// Rows that are wrong are counted, and do not end an import: missing fields, contradictions, clocks
-// that are off, long ids, folders outside of the export.
+// Wrong rows are counted, and do not end an import: missing fields, contradictions, wrong clocks,
+// long ids, folders outside of the export.
 func TestBadSlack(t *testing.T) {
 	files := slack()
 	files["channels.json"] = `[{"id":"C1","name":"general","created":"long ago","members":["U1","U2","U3"]},{"id":"C3","name":"../elsewhere","members":"U1"},{"id":"C4","members":[]},
@@ -137,8 +137,8 @@ func TestBadSlack(t *testing.T) {
 	}
 }
 
-// Whatever happened in a workspace: those who are members at the end have read everything, in
-// threads too, and those who have written in a thread follow it. What comes later counts.
+// After any actions in a workspace, the members at the end have read everything, including threads,
+// and users who have written in a thread follow it. Only later messages count.
 func TestSlackStories(t *testing.T) {
 	for seed := range uint64(12) {
 		s := chats.PlaySlack(rand.New(rand.NewPCG(seed, 41)), longAgo(), 250)
@@ -152,10 +152,10 @@ func TestSlackStories(t *testing.T) {
 		}
 		var conf importer.Config
 		if seed%3 == 1 {
-			conf.Since = 55 * 24 * time.Hour // some days of the story are older
+			conf.Since = 55 * 24 * time.Hour // part of the story is older
 		}
 		if seed%3 == 2 {
-			conf.Since = 45 * 24 * time.Hour // all of it is older
+			conf.Since = 45 * 24 * time.Hour // all of the story is older
 		}
 		m, sum := modelOf(t, conf, &Slack{Source: from})
 		for _, p := range sum.Problems {

@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// longAgo is when random stories begin: none lasts longer.
+// longAgo returns the time at which random stories begin. No story lasts until now.
 func longAgo() int64 { return time.Now().Add(-60 * 24 * time.Hour).UnixMilli() }
 
 // modelOf returns the model of what an import writes.
@@ -46,7 +46,7 @@ func modelOf(t *testing.T, conf importer.Config, p importer.Product) (*model.Mod
 	return m, sum
 }
 
-// same compares what a user has in a channel with what they are to have.
+// same compares a user's numbers in a channel with want.
 func same(t *testing.T, m *model.Model, user, channel string, want chats.Want) {
 	t.Helper()
 	v, _ := m.View(user, channel)

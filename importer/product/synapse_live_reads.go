@@ -37,9 +37,9 @@ func (t *synapseTx) receipt(ctx context.Context, f fields) error {
 	return t.pointers(ctx, f.origin(), e, place)
 }
 
-// pointers emits what a receipt at a place reads. Messages that the user has posted behind it do not
-// read the room, or the thread, any more. So a pointer gets the next message if the user has posted
-// behind it, unless another receipt of theirs is further.
+// pointers emits what a receipt at a place reads. Messages that the user has posted behind it do
+// not read the room, or the thread, any more. So a pointer gets the next message if the user has
+// posted behind it, unless another receipt of theirs is further.
 func (t *synapseTx) pointers(ctx context.Context, o importer.Origin, e importer.Event, place string) error {
 	behind := fmt.Sprintf("stream_ordering > %s AND received_ts <= %d", place, t.tx.Time.UnixMilli())
 	var in []string // where they have posted behind it

@@ -15,7 +15,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// synapseRows is a small server, as rows of the queries.
+// synapseRows returns a small server, as rows of the queries.
 func synapseRows() map[string]string {
 	post := func(id, kind, rest, json string) string {
 		return fmt.Sprintf(`{"event_id":%q,"room_id":"!r","sender":"@ann","type":%q,"at":1700000003000,"wrong":"f","redacted_at":null,"json":%q,"edit":null,"root_sender":null%s}`+"\n", id, kind, json, rest)
@@ -97,8 +97,8 @@ func TestSynapse(t *testing.T) {
 	}
 }
 
-// openSynapse starts a PostgreSQL with the tables of a played server. A change ends the reading
-// before it, whose locks it would wait for.
+// openSynapse starts a PostgreSQL with the tables of a played server. change first ends the
+// previous read, because it would wait for that read's locks.
 func openSynapse(t *testing.T, sql string) (change func(sql string), read func(user string) *Synapse) {
 	t.Helper()
 	dsn := testkit.Postgres(t)
@@ -106,7 +106,7 @@ func openSynapse(t *testing.T, sql string) (change func(sql string), read func(u
 	var db *source.Postgres
 	end := func() {
 		if db != nil {
-			_ = db.Close(context.Background()) // it only read
+			_ = db.Close(context.Background()) // it has only read
 		}
 	}
 	t.Cleanup(end)
@@ -121,14 +121,14 @@ func openSynapse(t *testing.T, sql string) (change func(sql string), read func(u
 	}
 }
 
-// What users did comes out of the database of a server: also where the times of events are wrong,
-// members change their names, and relations were redacted.
+// The events read from a server's database are the users' actions, even if times of events are
+// wrong, members change their names, and relations were redacted.
 func TestSynapseOnPostgres(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	s := chats.NewSynapse(begin)
 	s.Room("!r:here", "@ann:here", "@bob:here") // minutes 1 and 2
 	root := s.Send("!r:here", "@ann:here", chats.Message{Body: "root"})
-	s.Membership("!r:here", "@bob:here", "join") // a name
+	s.Membership("!r:here", "@bob:here", "join") // changes the name
 	reply := s.Send("!r:here", "@bob:here", chats.Message{Body: "a reply", Thread: root, Mentions: []string{"@ann:here"}})
 	react := s.Send("!r:here", "@ann:here", chats.Message{Reacts: reply})
 	s.Send("!r:here", "@ann:here", chats.Message{Body: "* stolen", Edits: reply})
@@ -174,8 +174,8 @@ CREATE ROLE stranger LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO stran
 	}
 }
 
-// The messages that came while somebody had muted a room are known by the changes of their push
-// rules: for those who are asked about, and only as far as these changes are kept.
+// The changes of a user's push rules show which messages came while the user had muted a room. This
+// works for users in the query, and for as long as Synapse keeps these changes.
 func TestWhileMutedOnSynapse(t *testing.T) {
 	s := chats.NewSynapse(1_700_000_000_000)
 	s.Room("!r:here", "@ann:here", "@bob:here", "@cem:here")
@@ -229,7 +229,7 @@ func TestWhileMutedOnSynapse(t *testing.T) {
 	}
 }
 
-// The numbers are those of /sync: summaries that hold, the actions after them, threads apart.
+// The numbers are those of /sync: valid summaries, and the actions after them, with threads apart.
 func TestNumbersOfSynapse(t *testing.T) {
 	s := chats.NewSynapse(1_700_000_000_000)
 	s.Room("!r:here", "@ann:here", "@bob:here", "@cem:here")

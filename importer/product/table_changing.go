@@ -22,8 +22,8 @@ const liveKey = "live"
 type Changing struct {
 	// Gives are the queries of the mapping whose rows change when a row of the table changes.
 	Gives []string `yaml:"gives"`
-	// Edits are queries that read the table beside the one that gives their rows: these are read again
-	// as they are now. So far only messages may be.
+	// Edits are queries that read the table beside the one that gives their rows: these are read
+	// again as they are now. So far only messages may be.
 	Edits []string `yaml:"edits"`
 	// By are columns of these queries, with the columns of the table that have the same value. The
 	// rows of a query that belong to a changed row are found by these.

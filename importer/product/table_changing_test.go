@@ -8,7 +8,8 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// The mapping of the documentation says what a bridge follows; others say what is wrong with them.
+// The mapping of the documentation says what a bridge follows. For wrong mappings the error says
+// what is wrong.
 func TestParseChanging(t *testing.T) {
 	text, err := os.ReadFile("../../docs/import/table.yml")
 	if err != nil {
@@ -50,8 +51,8 @@ func TestParseChanging(t *testing.T) {
 	}
 }
 
-// A row in the place of its table has all fields as they were, and from the table what is large and
-// unchanged.
+// A row that replaces its table has all of its former fields, and takes large, unchanged values
+// from the table.
 func TestRowsInThePlaceOfTheirTable(t *testing.T) {
 	live := &TableLive{types: map[string]map[string]string{"m": {"id": "bigint", "at": "timestamp without time zone", "who": "bigint[]"}}}
 	by := map[string]string{"message_id": "id"}
@@ -67,8 +68,8 @@ func TestRowsInThePlaceOfTheirTable(t *testing.T) {
 	}
 }
 
-// A row in the place of its table has the values of its columns, documents too: a query reads their
-// fields.
+// A row that replaces its table has the values of its columns, including documents, whose fields a
+// query can read.
 func TestRowInThePlaceOfItsTable(t *testing.T) {
 	live := &TableLive{types: map[string]map[string]string{"m": {"head": "json", "data": "jsonb", "tags": "text[]", "at": "timestamp without time zone", "body": "text"}}}
 	got := live.asOf(source.NewRow("m", 1, "head", `{"to":1}`, "data", `"words"`, "tags", `["a"]`, "at", "1700000000000", "body", `{"to":1}`), nil)

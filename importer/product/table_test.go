@@ -74,7 +74,7 @@ func folderAt(t *testing.T, files map[string]string) (dir string) {
 	return dir
 }
 
-// The same rows as CSV and as NDJSON, in the folder or in one below it, are the same events.
+// The same rows as CSV and as NDJSON, in the folder or in one below it, become the same events.
 func TestFoldersOfFiles(t *testing.T) {
 	csv := map[string]string{
 		"channels.csv":     "channel_id,direct\nc1,\nd1,true\n",

@@ -11,9 +11,9 @@ import (
 	"github.com/tidemark/tidemark/importer/source"
 )
 
-// Tinode is a Tinode server's database in PostgreSQL. Tinode numbers the messages of a topic without
-// gaps, and so does Tidemark: a message that is gone becomes a silent one, so that both numbers are
-// the same. The ids of users are those of the database: clients see them encrypted.
+// Tinode is a Tinode server's database in PostgreSQL. Tinode numbers the messages of a topic
+// without gaps, and so does Tidemark: a message that is gone becomes a silent one, so that both
+// numbers are the same. The ids of users are those of the database: clients see them encrypted.
 type Tinode struct{ Source source.Tables }
 
 // tinodeTables are the tables to read, in order. Users who read a group as a channel have a

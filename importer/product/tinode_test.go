@@ -12,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/chats"
 )
 
-// tinode is a small server: a group that some read as a channel, a topic of two, and one that was
-// deleted.
+// tinode is a small server: a group that some users read as a channel, a topic of two, and a
+// deleted topic.
 const tinode = chats.TinodeTables + `
 CREATE FUNCTION at(n int) RETURNS timestamp AS $$ SELECT '2026-01-01T00:00:00'::timestamp + n * interval '1 second' $$ LANGUAGE sql;
 INSERT INTO topics (createdat, name, seqid, state, stateat) VALUES (at(0), 'grpA', 7, 0, NULL), (at(0), 'p2pX', 1, 0, NULL), (at(0), 'grpOld', 0, 20, at(50));
@@ -53,7 +53,7 @@ func TestTinode(t *testing.T) {
 	}
 }
 
-// What is missing in a database, and which rights, is said before anything is read.
+// An import reports missing tables, columns and rights before it reads anything.
 func TestTinodeOfAnotherShape(t *testing.T) {
 	load := database(t)
 	load(tinode+"CREATE ROLE stranger LOGIN; GRANT SELECT ON topics, messages TO stranger", "tidemark")
@@ -74,7 +74,7 @@ func TestTinodeOfAnotherShape(t *testing.T) {
 	}
 }
 
-// Rows that are wrong are counted, and do not end an import: NULLs, and clocks that are off.
+// Wrong rows are counted, and do not end an import: NULLs, and wrong clocks.
 func TestBadTinode(t *testing.T) {
 	load := database(t)
 	db := load(tinode+`INSERT INTO subscriptions (createdat, updatedat, deletedat, userid, topic, readseqid) VALUES
@@ -97,8 +97,8 @@ INSERT INTO messages (createdat, seqid, topic, "from") VALUES ('2100-01-01', 1, 
 	same(t, m, "106", "grpA", chats.Want{Member: true, Unread: 4})
 }
 
-// Whatever happened on a server: the numbers are those of the messages that are there, and a topic
-// has as many numbers in Tidemark as in Tinode.
+// After any actions on a server, the numbers are those of the existing messages, and a topic has as
+// many numbers in Tidemark as in Tinode.
 func TestTinodeStories(t *testing.T) {
 	load := database(t)
 	for seed := range uint64(10) {

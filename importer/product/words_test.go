@@ -9,7 +9,7 @@ import (
 	"github.com/tidemark/tidemark/internal/test/chats"
 )
 
-// mattermostNumbers are the columns that a comparison reads beside those of an import.
+// mattermostNumbers has the tables of an import, and the columns that only a comparison reads.
 const mattermostNumbers = mattermost + `
 ALTER TABLE channels ADD totalmsgcountroot bigint DEFAULT 0;
 ALTER TABLE channelmembers ADD msgcountroot bigint DEFAULT 0, ADD mentioncountroot bigint DEFAULT 0;
@@ -19,9 +19,9 @@ ALTER TABLE threadmemberships ADD unreadmentions bigint DEFAULT 0;
 // discourseNumbers are Discourse's tables with the one that only a comparison reads.
 const discourseNumbers = chats.DiscourseTables + "CREATE TABLE notifications (id bigint PRIMARY KEY, user_id int, notification_type int, read boolean, data varchar);"
 
-// What a database lacks, and what its user may not do, is said before anything is read: which table
-// or column, since which version the product has it, and the statement that grants a right. All of
-// it is read by a role of PostgreSQL that has just the rights that the documentation names.
+// An import reports what a database lacks, and what its user may not do, before it reads anything:
+// which table or column, since which version the product has it, and the statement that grants a
+// right. A PostgreSQL role that has just the rights in the documentation can read everything.
 func TestMissingTablesColumnsAndRights(t *testing.T) {
 	load := database(t)
 	load("CREATE ROLE reader LOGIN; CREATE ROLE \"Odd One\" LOGIN", "tidemark")
@@ -29,8 +29,8 @@ func TestMissingTablesColumnsAndRights(t *testing.T) {
 		product, tables string
 		open            func(source.Tables) importer.Counter
 		table, column   string            // a table that it reads, and one of its columns
-		older           map[string]string // columns and tables, and what is said without them
-		numbers         map[string]string // the same, of what only a comparison reads
+		older           map[string]string // columns and tables, and the error without them
+		numbers         map[string]string // the same for what only a comparison reads
 	}{
 		{
 			"Synapse", chats.NewSynapse(1_700_000_000_000).SQL(), func(db source.Tables) importer.Counter { return &Synapse{Source: db} },

@@ -14,15 +14,15 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// database starts a PostgreSQL. Its function replaces what is in it, and opens it; the next call
-// closes what the last one opened.
+// database starts a PostgreSQL. Its function replaces the content and opens the database. The next
+// call closes what the previous call opened.
 func database(t *testing.T) func(sql, user string) *source.Postgres {
 	t.Helper()
 	dsn := testkit.Postgres(t)
 	var db *source.Postgres
 	end := func() {
 		if db != nil {
-			_ = db.Close(t.Context()) // it only read
+			_ = db.Close(t.Context()) // it has only read
 			db = nil
 		}
 	}
@@ -42,7 +42,8 @@ func database(t *testing.T) func(sql, user string) *source.Postgres {
 // fresh empties a database.
 const fresh = "DROP SCHEMA public CASCADE; CREATE SCHEMA public;\n"
 
-// zulipRows is a small server: two streams, one of them deactivated, a group, and a conversation of two.
+// zulipRows is a small server: two streams, one of them deactivated, a group, and a conversation of
+// two users.
 const zulipRows = chats.ZulipTables + `
 CREATE FUNCTION at(n int) RETURNS timestamptz AS $$ SELECT '2026-01-01T00:00:00Z'::timestamptz + n * interval '1 second' $$ LANGUAGE sql;
 INSERT INTO zerver_recipient VALUES (11, 1, 2), (12, 2, 2), (13, 1, 3), (21, 1, 1), (22, 2, 1);
@@ -98,7 +99,7 @@ func TestZulip(t *testing.T) {
 	}
 }
 
-// What is missing in a database, and which rights, is said before anything is read.
+// An import reports missing tables, columns and rights before it reads anything.
 func TestZulipOfAnotherShape(t *testing.T) {
 	load := database(t)
 	load(zulipRows+"CREATE ROLE stranger LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO stranger; REVOKE SELECT ON zerver_usermessage FROM stranger", "tidemark")
@@ -119,7 +120,7 @@ func TestZulipOfAnotherShape(t *testing.T) {
 	}
 }
 
-// Rows that are wrong are counted, and do not end an import: NULLs, and clocks that are off.
+// Wrong rows are counted, and do not end an import: NULLs, and wrong clocks.
 func TestBadZulip(t *testing.T) {
 	load := database(t)
 	db := load(zulipRows+`INSERT INTO zerver_message VALUES (30, NULL, 11, 't', NULL, at(30), 1), (31, 2, 11, 't', 'x', '2100-01-01', 1), (32, 2, 11, 't', 'x', '1970-01-01 00:00:03Z', 1),
@@ -142,7 +143,7 @@ INSERT INTO zerver_subscription (recipient_id, user_profile_id, active) VALUES (
 	same(t, m, "2", "11", chats.Want{Member: true, Unread: 0})
 }
 
-// Whatever happened on a server: the numbers are those of the flags, single ones too.
+// After any actions on a server, the numbers are those of the flags, including single flags.
 func TestZulipStories(t *testing.T) {
 	load := database(t)
 	for seed := range uint64(10) {

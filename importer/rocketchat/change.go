@@ -23,7 +23,8 @@ type change struct {
 
 func (c *change) origin() importer.Origin { return importer.Origin{Table: c.Table, Row: c.Number} }
 
-// dumped is how far the dump may be from the order of the changes: its cursor and their commits differ.
+// dumped is how far the dump may be from the order of the changes: its cursor and their commits
+// differ.
 const dumped = 1000
 
 // before reports whether a change was made before the dump. A document that the dump lacks was

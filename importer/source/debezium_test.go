@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Envelopes with and without their schema, of each kind.
+// Envelopes of each kind are decoded with and without their schema.
 func TestDecodeEnvelope(t *testing.T) {
 	const from = `"source":{"connector":"postgresql","ts_ms":1767225600123,"snapshot":"false","sequence":"[\"100\",\"200\"]","schema":"public","table":"m","txId":740,"lsn":200}`
 	for name, c := range map[string]struct {
@@ -44,7 +44,7 @@ func TestDecodeEnvelope(t *testing.T) {
 	}
 }
 
-// A moment knows transactions by the lower half of their numbers.
+// A moment recognizes transactions by the lower half of their numbers.
 func TestMoment(t *testing.T) {
 	for text, c := range map[string]struct{ has, lacks []uint32 }{
 		"740:745:740,742":                  {[]uint32{1, 739, 741, 743, 744}, []uint32{740, 742, 745, 746, 2_000_000_000}},

@@ -66,7 +66,7 @@ func TestFormsOfATable(t *testing.T) {
 	}
 }
 
-// The error of a broken file has the line, and later rows are not read.
+// The error about a broken file has the line, and later rows are not read.
 func TestBrokenFiles(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"t.csv", "a,b\n1,2\n3\n", "t.csv: line 3 has 1 fields, but the first line names 2 columns"},

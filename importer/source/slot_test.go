@@ -22,7 +22,7 @@ var chatTables = []Followed{
 	{Table: "rooms", Updates: true}, {Table: "receipts", Updates: true, Full: true}, {Table: "of_newer_versions", Optional: true},
 }
 
-// changes reads the stream up to a transaction that says end, and returns its changes as text.
+// changes reads the stream up to a transaction with the text end, and returns its changes as text.
 func changes(t *testing.T, s *Stream, end string) (all []string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); ; {
@@ -48,8 +48,9 @@ func changes(t *testing.T, s *Stream, end string) (all []string) {
 	}
 }
 
-// A slot is made once the publications are right. Its snapshot and its stream have each change once,
-// the stream reads on where its reader has confirmed, and the database says what it keeps.
+// A slot can be created once the publications are right. Its snapshot and its stream have each
+// change once. The stream continues where its reader has confirmed, and the database reports what
+// it retains.
 func TestSlot(t *testing.T) {
 	dsn := testkit.Postgres(t)
 	testkit.SQL(t, dsn, chat)
@@ -66,7 +67,8 @@ func TestSlot(t *testing.T) {
 	refused("the publications of the slot chat lack tables")
 	testkit.SQL(t, dsn, "CREATE PUBLICATION chat FOR TABLE rooms, receipts; INSERT INTO receipts VALUES (1, 'ann', 1)")
 	refused("covers updates of receipts, which have no primary key")
-	// Statements that an error of the command prints can be pasted, with the code behind them.
+	// The statements that an error of the command prints can be pasted with the error code after
+	// them.
 	testkit.SQL(t, dsn, refused("DROP PUBLICATION chat")+" [TM044]")
 	if err := CheckPublications(ctx, dsn, "chat", chatTables); err != nil {
 		t.Fatal(err)
@@ -121,7 +123,7 @@ func TestSlot(t *testing.T) {
 	if err != nil || retained.Bytes <= 0 || retained.Confirmed <= slot.At || retained.Free != -1 || retained.Status != "reserved" {
 		t.Fatalf("%+v, %v", retained, err)
 	}
-	for { // a slot is free a moment after its reader has gone
+	for { // a slot becomes free a moment after its reader has gone
 		if stream, err = OpenStream(ctx, dsn, "chat", retained.Confirmed); err == nil {
 			break
 		}
@@ -146,7 +148,7 @@ func TestSlot(t *testing.T) {
 	}
 }
 
-// What the database keeps is said in words.
+// The text describes what the database retains.
 func TestHeld(t *testing.T) {
 	for want, h := range map[string]Retained{
 		"s holds back 512 B of WAL since 0/1A": {Slot: "s", Confirmed: 0x1a, Bytes: 512, Free: -1},

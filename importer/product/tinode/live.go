@@ -100,8 +100,8 @@ func (l *Live) message(c *change.Change) error {
 	return c.Send(&importer.Event{Kind: importer.KindDelete, Channel: e.Channel, ID: e.ID, At: e.Until})
 }
 
-// groupOf returns the topic of a subscription: users who read a group as a channel have another name
-// for it.
+// groupOf returns the topic of a subscription: users who read a group as a channel have another
+// name for it.
 func groupOf(topic string) string {
 	if name, is := strings.CutPrefix(topic, "chn"); is {
 		return "grp" + name

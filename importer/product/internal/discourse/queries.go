@@ -15,8 +15,8 @@ var Queries = map[string]string{
 	"messages": messages,
 }
 
-// pointers has the pointers of channels and threads. A pointer may name a message that is gone: what
-// counts is the newest one up to it.
+// pointers has the pointers of channels and threads. A pointer may name a message that is gone:
+// what counts is the newest one up to it.
 const pointers = `SELECT u.chat_channel_id AS channel_id, u.user_id, NULL::bigint AS thread_id, NULL::bigint AS thread_row, (SELECT max(x.id) FROM chat_messages x
 			WHERE x.chat_channel_id = u.chat_channel_id AND x.id <= u.last_read_message_id) AS message_id
 		FROM user_chat_channel_memberships u WHERE u.last_read_message_id IS NOT NULL

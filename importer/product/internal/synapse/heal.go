@@ -9,8 +9,8 @@ import (
 
 // setUnread is a procedure of a session that corrects a number, if it is still the compared one. It
 // removes push actions that do not count: those of edits, which are no new messages, those that a
-// receipt has read, and those that belong to an empty summary. A summary as of that receipt then has
-// what the remaining push actions lack. Synapse adds newer ones to it.
+// receipt has read, and those that belong to an empty summary. A summary as of that receipt then
+// has what the remaining push actions lack. Synapse adds newer ones to it.
 const setUnread = `CREATE OR REPLACE PROCEDURE pg_temp.set_unread(of_user text, of_room text, of_thread text, theirs bigint, ours bigint) LANGUAGE sql AS $$
 {since}place AS (SELECT coalesce(r.since, j.since) AS since, o.stream_ordering AS rotated
 	FROM joined j CROSS JOIN {rotated} o LEFT JOIN receipts r ON r.thread_id = of_thread),

@@ -41,8 +41,8 @@ func (s span) has(at int64) bool { return s.after < at && at <= s.last }
 // rule is the state of a push rule.
 type rule struct{ exists, quiet, disabled bool }
 
-// spans returns the ranges in which the rules of a user for a room muted it, by the changes of these
-// rules in order. A rule mutes nothing before its first change.
+// spans returns the ranges in which the rules of a user for a room muted it, by the changes of
+// these rules in order. A rule mutes nothing before its first change.
 func spans(changes []change) (list []span) {
 	rules := map[string]rule{}
 	muted, since := false, int64(0)
