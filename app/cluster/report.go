@@ -34,8 +34,8 @@ type Partition struct {
 	Progress  float64 `json:"progress"` // of an opening, from 0 to 1
 	ETA       float64 `json:"eta_seconds"`
 	Error     string  `json:"error,omitempty"`
-	// HotBytes is the memory of the hot state, and DiskBytes the size of the store. Both are 0 while
-	// the partition is not live.
+	// HotBytes is the memory of the hot state, and DiskBytes the size of the store. Both are 0
+	// while the partition is not live.
 	HotBytes  int64 `json:"hot_bytes"`
 	DiskBytes int64 `json:"disk_bytes"`
 }

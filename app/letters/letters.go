@@ -78,9 +78,9 @@ func (l *Letter) Origin() string { return l.Topic + "/" + l.From }
 // Place is the place of the letter, partition/offset.
 func (l *Letter) Place() string { return fmt.Sprintf("%d/%d", l.Partition, l.Offset) }
 
-// ToWrite returns the record to write. Its key is the channel of the event, because a wrong key is a
-// reason for a dead letter. With force it also returns one for a value that this build would refuse
-// again. An incomplete copy has none.
+// ToWrite returns the record to write. Its key is the channel of the event, because a wrong key is
+// a reason for a dead letter. With force it also returns one for a value that this build would
+// refuse again. An incomplete copy has none.
 func (l *Letter) ToWrite(check *Checker, force bool) (*kgo.Record, error) {
 	if events.Unprefixed(l.Topic, events.InputTopics[:]...) == "" {
 		return nil, fmt.Errorf("its header names topic %q, which is not an input", l.Topic)

@@ -46,8 +46,8 @@ type Config struct {
 	StoreRetention time.Duration
 	// NoBreaker keeps folding when most records are bad; they go to the dead letters.
 	NoBreaker bool
-	// CheckChannels is how many random channels a minute are derived from the log again and compared
-	// with what the node answers (package recheck); 0: none.
+	// CheckChannels is how many random channels a minute are derived from the log again and
+	// compared with what the node answers (package recheck); 0: none.
 	CheckChannels int
 	// Snapshots and SnapshotEvery are as in processor.Config.
 	Snapshots     *snapshot.Repository
@@ -87,8 +87,8 @@ type Config struct {
 	// UI, if set, serves the page at / and /ui/. The node fills in all fields but Demo and
 	// About.Dev. The page needs the role query, and its users connect to the role gateway.
 	UI *ui.Config
-	// Nodes are URLs of nodes that are no members of the group, such as gateways: the page's view of
-	// all nodes asks them too.
+	// Nodes are URLs of nodes that are no members of the group, such as gateways: the page's view
+	// of all nodes asks them too.
 	Nodes []string
 
 	// Traces says where the spans of events and calls go; without an Endpoint there are none. The

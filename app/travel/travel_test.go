@@ -270,8 +270,8 @@ func TestAGuideServesTheAPI(t *testing.T) {
 	}
 }
 
-// A snapshot that is newer than the moment is not begun with, however near it is: the answer is that
-// of the moment, from an older snapshot or from the beginning of the logs.
+// A snapshot that is newer than the moment is not begun with, however near it is: the answer is
+// that of the moment, from an older snapshot or from the beginning of the logs.
 func TestANewerSnapshotIsNotTaken(t *testing.T) {
 	b := newBench(t, projections.DefaultSettings())
 	first := b.write(b.parse("a, b join #c\nb posts m1 #c"))

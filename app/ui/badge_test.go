@@ -34,10 +34,10 @@ type published struct {
 	users   []string
 }
 
-// TestThePageShowsWhatTheInboxSays writes half of some random scripts, with all of DESIGN §4.7,
-// before the page is open and half while it is. Then the page shows each of three users what
-// GetInbox returns: the badge, the badge of each label, the unread number of the archive, and for
-// each channel the unread messages, the mentions, the flag and the sign of its level.
+// TestThePageShowsWhatTheInboxSays writes random scripts with all of DESIGN §4.7, half of the
+// records before the page is open and half while it is. Then the page must show each of three users
+// what GetInbox returns: the badge, the badge of each label, the unread number of the archive, and
+// for each channel the unread messages, the mentions, the flag and the sign of its level.
 //
 // TIDEMARK_PAGE_SCRIPTS sets how many pages are opened; two of three have only small channels.
 func TestThePageShowsWhatTheInboxSays(t *testing.T) {

@@ -140,7 +140,7 @@ func TestBackReturnsToTheChannelBefore(t *testing.T) {
 	b.until("the step is gone", fmt.Sprintf(`history.state.layers === %d && !location.hash`, at))
 }
 
-// TestTheStripOfHelpStaysClosed after a user has closed it.
+// TestTheStripOfHelpStaysClosed: the strip stays closed after a user has closed it.
 func TestTheStripOfHelpStaysClosed(t *testing.T) {
 	_, b := town(t, dev.Config{})
 	b.until("it says what one looks at", `document.querySelector('.strip')?.innerText.includes('Click a channel to read it. Click a number to see why.')`)

@@ -23,8 +23,8 @@ var apiPaths = []struct{ method, path string }{
 	{http.MethodGet, "/ui/api/what-is-not-there"},
 }
 
-// TestWithKeysATokenOfAServiceIsNeeded for everything under /ui/api, but not for the files of the
-// page.
+// TestWithKeysATokenOfAServiceIsNeeded: everything under /ui/api needs a service's token, but the
+// files of the page do not.
 func TestWithKeysATokenOfAServiceIsNeeded(t *testing.T) {
 	u, _ := page(t)
 	u.cfg.Verifier = authtest.Verifier(t)

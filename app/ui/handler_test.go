@@ -79,7 +79,7 @@ func TestNothingFromElsewhere(t *testing.T) {
 	}
 }
 
-// TestEveryFileThatIsNamedIsThere checks imports, style sheets and pictures.
+// TestEveryFileThatIsNamedIsThere: imports, style sheets and pictures exist.
 func TestEveryFileThatIsNamedIsThere(t *testing.T) {
 	u, _ := page(t)
 	named := regexp.MustCompile(`["'](/ui/[a-z/.]+\.(?:js|css|svg))["']`)

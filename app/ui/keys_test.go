@@ -12,7 +12,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// TestWithKeysThePageAsksForAToken, and sends it with queries, sockets and streams alike.
+// TestWithKeysThePageAsksForAToken: the page prompts for a token, and sends it with queries,
+// sockets and streams alike.
 func TestWithKeysThePageAsksForAToken(t *testing.T) {
 	s := newSite(t, dev.Config{Verifier: authtest.Verifier(t)})
 	s.token = authtest.Service(t)

@@ -28,8 +28,8 @@ func (b *browser) allShow(what, state, why string) {
 	}
 }
 
-// TestThePageSaysWhyItIsNotConnected: first a partition has stopped, which connected devices learn
-// from the page alone; then no inbox can be read; then the node is away.
+// TestThePageSaysWhyItIsNotConnected: first a partition stops, which connected devices learn from
+// the page alone. Then no inbox can be read. Then the node is away.
 // TestTheNodeIsRestartedUnderThePage checks that devices reconnect.
 func TestThePageSaysWhyItIsNotConnected(t *testing.T) {
 	s, b := town(t, dev.Config{DataDir: t.TempDir()})

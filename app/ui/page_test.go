@@ -24,7 +24,7 @@ var (
 	bobLaptop = device("bob", "laptop")
 )
 
-// town is a site with two channels and two users, and a page with three devices.
+// town returns a site with two channels and two users, and a page with three devices.
 func town(t *testing.T, c dev.Config) (*site, *browser) {
 	t.Helper()
 	s := newSite(t, c)
@@ -148,10 +148,10 @@ func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
 	b.openChannel(annPhone, "general")
 	b.click(annPhone + ` [aria-label="Mute general"]`)
 	b.until("the laptop shows it as muted", fmt.Sprintf(`document.querySelector('%s .row.muted [data-channel=general]')`, annLaptop))
-	b.openChannel(bobLaptop, "general") // so that nobody looks at Ann's
+	b.openChannel(bobLaptop, "general") // so that no device of Ann's is in use
 	s.publish(posted("general", "g1", "bob", "noise"))
 	b.unread(annLaptop, "general", 1)
-	b.total(annLaptop, 1) // the number of random alone
+	b.total(annLaptop, 1) // only the number of random
 	b.click(annLaptop + ` .total`)
 	b.until("the sum says what it leaves out", `document.querySelector('dialog[open] .left-out')?.innerText.includes('muted: left out')`)
 	b.shot("badge-with-a-muted-channel")
@@ -160,8 +160,8 @@ func TestMuteTakesAChannelOutOfTheBadge(t *testing.T) {
 	b.until("it counts again", fmt.Sprintf(`!document.querySelector('%s .row.muted')`, annLaptop))
 }
 
-// lively is a site with an example of everything: threads, mentions, receipts, a muted channel,
-// long names and texts.
+// lively returns a site with an example of everything: threads, mentions, receipts, a muted
+// channel, long names and texts.
 func lively(t *testing.T) (*site, *browser) {
 	t.Helper()
 	s, b := town(t, dev.Config{})

@@ -25,7 +25,7 @@ import (
 	"github.com/tidemark/tidemark/processor"
 )
 
-// buggy is everything that the page asks. It panics once, at one place.
+// buggy implements everything that the page calls. It panics once, at one place.
 type buggy struct {
 	idle
 	switchable
@@ -63,9 +63,9 @@ func (b *buggy) config(log *slog.Logger) Config {
 	}
 }
 
-// TestAPanicEndsOneCallOfThePage: a bug in any handler fails the call as internal, reveals nothing of
-// itself, and leaves no lock behind: the same call then succeeds, and so does every other one. If
-// the answer has begun, its connection ends, so that the answer does not look whole.
+// TestAPanicEndsOneCallOfThePage: a bug in any handler fails the call as internal, reveals nothing
+// of itself, and leaves no lock behind: the same call then succeeds, and so does every other one.
+// If the answer has begun, its connection ends, so that the answer does not look whole.
 func TestAPanicEndsOneCallOfThePage(t *testing.T) {
 	var log testkit.Output
 	logger := slog.New(slog.NewTextHandler(&log, nil))

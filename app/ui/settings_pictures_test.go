@@ -11,7 +11,7 @@ import (
 	"github.com/tidemark/tidemark/app/dev"
 )
 
-// scene is a site with every setting of a channel that the node accepts, and Ann's and Bob's
+// scene returns a site with every setting of a channel that the node accepts, and Ann's and Bob's
 // devices.
 func scene(t *testing.T) (*site, *browser) {
 	t.Helper()

@@ -85,7 +85,7 @@ class App {
   async start() {
     try {
       this.about = await own('about');
-    } catch { /* it is said where it matters */ }
+    } catch { /* the views that need it report the error */ }
     this.operators.about = this.about;
     if (!this.devices.length && !refused.value) this.cast();
     this.route();
@@ -137,7 +137,7 @@ class App {
     this.about = { ...this.about, demo: state };
     try {
       this.about = { ...this.about, demo: await tell('demo', state) };
-    } catch { /* the next change says it again */ }
+    } catch { /* the next change sends it again */ }
     this.redraw();
   }
 

@@ -118,7 +118,8 @@ export class Device {
     const outage = ++this.#outages;
     void explainOutage(frame, Boolean(this.away), (why, says) => {
       if (outage !== this.#outages) return;
-      // The same words for all devices, which are said once; what the node says of its progress is for those who look.
+      // Devices share these words, so they are announced once. Later changes of the node's message
+      // are not announced.
       if (why !== this.away?.why || (says && !this.away.says)) announce(`${why}${says && ` The node says: ${says}`}`);
       this.away = { why, says };
       this.app.redraw();
