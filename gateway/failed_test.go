@@ -56,7 +56,7 @@ func TestAPartitionFailsUnderADevice(t *testing.T) {
 	}
 	ann.do("sync", "")
 	if code := ann.closed(); code != gateway.CloseTryAgain {
-		t.Errorf("who asks for an inbox is closed with %d", code)
+		t.Errorf("a connection that requests an inbox is closed with %d", code)
 	}
 	for _, f := range ann.seen[before:] {
 		if f.text("message_id") == "m2" || f.is("unread.updated", fails) {

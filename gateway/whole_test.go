@@ -49,7 +49,7 @@ func TestFiledAndArchived(t *testing.T) {
 	delta(filed, 5)
 	check("filed", true, 0)
 	if n := frame2(d.last(t), "totals", "archived"); n == nil || n.(map[string]any)["mentions"] != 1.0 {
-		t.Errorf("what is filed is not told: %v", d.last(t))
+		t.Errorf("the frame lacks the filing: %v", d.last(t))
 	}
 	record(6, false)
 	check("news", false, 2)

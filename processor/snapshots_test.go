@@ -96,7 +96,7 @@ func TestSnapshotsAreTaken(t *testing.T) {
 		t.Fatalf("after the stop at %v there is %+v, %v", end, list, err)
 	}
 	if len(list) > 4 { // no prune follows the snapshots of the stop
-		t.Errorf("%d snapshots are left of 5 or more, of which 2 are to be kept", len(list))
+		t.Errorf("%d snapshots are left of 5 or more, and prune should keep 2", len(list))
 	}
 	leftovers := 0
 	_ = filepath.WalkDir(c.DataDir, func(path string, _ fs.DirEntry, _ error) error {

@@ -121,7 +121,7 @@ func TestStoresThatMovedAwayGo(t *testing.T) {
 	}
 	m.left("when it is time", m.sweep(0), 0, 1, 2, 3, 4, 5, 7, 8)
 	if slices.Contains(m.storesOnDisk, moved) || !slices.Contains(m.storesOnDisk, leaving) {
-		t.Errorf("the group is told that stores %v are here", m.storesOnDisk)
+		t.Errorf("the member reports the stores %v to the group", m.storesOnDisk)
 	}
 	if log := m.log.String(); !strings.Contains(log, "dir="+StoreDir(dir, moved)+" unused_since=2026-03-01T12:00:00.000Z") ||
 		!strings.Contains(log, "no member of group g owns partition 7 now") || !strings.Contains(log, "partition-8 is in use") {
@@ -200,7 +200,7 @@ func TestWhatAKillLeftOfARestoreGoesToo(t *testing.T) {
 	}
 	m := newMover(t, dir, time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	if !slices.Equal(m.storesOnDisk, []int32{1, 2}) {
-		t.Errorf("the group is told that stores %v are here", m.storesOnDisk)
+		t.Errorf("the member reports the stores %v to the group", m.storesOnDisk)
 	}
 	m.owners[1], m.owners[2] = "http://there:1", "http://there:1"
 	m.left("at first", m.sweep(0), 2)

@@ -215,7 +215,7 @@ func (d *published) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecor
 	t.Helper()
 	for _, r := range x.Viewed {
 		if !m.MayTellViewed(string(x.ChannelID), string(r.UserID), r.Seq, r.At) {
-			t.Fatalf("%s: a view that must not be told of %s for message %d of %s at %s", at, r.UserID, r.Seq, x.ChannelID, script.FormatTime(r.At))
+			t.Fatalf("%s: a view that must not be published of %s for message %d of %s at %s", at, r.UserID, r.Seq, x.ChannelID, script.FormatTime(r.At))
 		}
 	}
 	for delivered, list := range map[bool][]events.Receipt{false: x.Readers, true: x.Delivered} {
@@ -224,7 +224,7 @@ func (d *published) receipts(t rapid.TB, m *model.Model, x *events.ReceiptsRecor
 				t.Fatalf("%s: a read with threads of %s that nothing says, at %s", at, r.UserID, script.FormatTime(r.At))
 			}
 			if !m.MayTell(string(x.ChannelID), delivered, string(r.UserID), r.Seq, r.At) {
-				t.Fatalf("%s: a receipt that must not be told (delivered: %t) of %s for message %d of %s at %s",
+				t.Fatalf("%s: a receipt that must not be published (delivered: %t) of %s for message %d of %s at %s",
 					at, delivered, r.UserID, r.Seq, x.ChannelID, script.FormatTime(r.At))
 			}
 		}

@@ -60,7 +60,7 @@ func TestDiskFullAtEveryWrite(t *testing.T) {
 				return true
 			}
 			if p.Full() == nil {
-				t.Errorf("write %d waits and the store does not say so", at)
+				t.Errorf("write %d waits and the store does not report it", at)
 			}
 			read := make(chan error, 1)
 			go func() {

@@ -84,7 +84,7 @@ bob labels mine #small`))
 			all = append(all, d.String())
 		}
 		if message := strings.Join(all, "\n"); !strings.Contains(message, c.want) {
-			t.Errorf("%s became %s: %q is not in what is said:\n%s", c.from, c.to, c.want, message)
+			t.Errorf("%s became %s: %q is not in the message:\n%s", c.from, c.to, c.want, message)
 		}
 		set(value)
 	}

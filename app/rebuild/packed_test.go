@@ -52,6 +52,6 @@ bob labels mine #small`))
 		t.Fatal(err)
 	}
 	if res, _ := h.verify(false); res.Total == 0 {
-		t.Errorf("nothing is said of %s", wrong)
+		t.Errorf("verify finds no difference in %s", wrong)
 	}
 }

@@ -53,7 +53,8 @@ func TestDocumentsKnowTheFlags(t *testing.T) {
 	}
 }
 
-// The tests and files that docs/security.md names for its rules are there, and each rule names a test.
+// The tests and files that docs/security.md names for its rules are there, and each rule names a
+// test.
 func TestSecurityNamesWhatIsThere(t *testing.T) {
 	page := document(t, "docs/security.md")
 	tests := 0

@@ -48,8 +48,8 @@ func TestImportSlack(t *testing.T) {
 	}
 }
 
-// rocketSubscription is a row of rocketchat_subscription. Times are minutes since ten days ago, 0 is
-// none.
+// rocketSubscription is a row of rocketchat_subscription. Times are minutes since ten days ago, 0
+// is none.
 type rocketSubscription struct {
 	room, user            string
 	joined, seen          float64

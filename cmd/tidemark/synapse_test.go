@@ -9,8 +9,8 @@ import (
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
-// The known defects of Synapse land in their buckets. heal's statements lower and raise its numbers,
-// until none is wrong.
+// The known defects of Synapse land in their buckets. heal's statements lower and raise its
+// numbers, until none is wrong.
 func TestHealSynapse(t *testing.T) {
 	const strange = " in a thread that they do not follow: Synapse notifies all members"
 	left := []string{

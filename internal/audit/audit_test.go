@@ -128,7 +128,7 @@ func TestAFileThatWasMovedAwayIsOpenedAgain(t *testing.T) {
 		note("cleo")
 		wrote(filepath.Join(dir+".away", "audit"), "cleo")
 		if !strings.Contains(output.String(), "lines go to the old file") {
-			t.Errorf("nothing is said: %s", output.String())
+			t.Errorf("the log has no error: %s", output.String())
 		}
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import "testing"
 func TestOfACallerNothingIsAssumed(t *testing.T) {
 	ctx := t.Context()
 	if _, known := IdentityOf(ctx); known || FromPeer(ctx) {
-		t.Error("a context that says nothing says who asks")
+		t.Error("an empty context has a caller")
 	}
 	if !FromPeer(WithPeer(ctx)) {
 		t.Error("the mark of a node is lost")

@@ -208,6 +208,6 @@ func TestPlantedDifferencesAreToldInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got.String() != string(want) {
-		t.Errorf("what is said differs from %s (-update writes it):\n%s", golden, got.String())
+		t.Errorf("the findings differ from %s (-update writes it):\n%s", golden, got.String())
 	}
 }

@@ -108,7 +108,7 @@ func TestMuseumIsComplete(t *testing.T) {
 	}
 	for _, n := range rows {
 		if !stories[fmt.Sprintf("museum-%d", n)] {
-			t.Errorf("nobody tells museum-%d", n)
+			t.Errorf("museum-%d has no story", n)
 		}
 	}
 	if own := len(files(t, "own")); own < 30 {

@@ -115,7 +115,7 @@ func TestSRE(t *testing.T) {
 	d := newDuty(t)
 	blocks := examples(t, "docs/start/sre.md", "sh", "http://127.0.0.1:8080")
 	if len(blocks) != 11 {
-		t.Fatalf("the page has %d blocks: say here what becomes of each", len(blocks))
+		t.Fatalf("the page has %d blocks: list here what the test does with each", len(blocks))
 	}
 	d.start(blocks[0])
 	works := func(block string, wants ...string) {

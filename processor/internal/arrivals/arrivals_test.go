@@ -71,6 +71,6 @@ func TestAPartitionThatEndsEndsAll(t *testing.T) {
 	c := r.Begin("u") // a watch that begins now continues, too
 	r.Note([]byte("u"), 1)
 	if !r.Any() || !signalled(c) {
-		t.Error("who begins after that is not told")
+		t.Error("a watch that begins after that gets no change")
 	}
 }

@@ -35,7 +35,7 @@ func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 	s.w.OffsetsMoved()
 	s.step()
 	if len(s.cuts) != 0 || s.fold.position[events.Reads] != 4 {
-		t.Fatalf("%d cuts are to be written and %v is folded, want 0 and 4 reads", len(s.cuts), s.fold.position)
+		t.Fatalf("%d cuts wait to be written and %v is folded, want 0 and 4 reads", len(s.cuts), s.fold.position)
 	}
 	s.group = projections.Position{0, 3}
 	s.w.OffsetsMoved()

@@ -156,7 +156,7 @@ func TestUpdatedChannelWakesItsMembers(t *testing.T) {
 		h.note([]projections.OutRecord{record}, of)
 		for _, w := range []*Watcher{u, again} {
 			if !signalled(w) || !slices.Equal(changed(w), []string{"town"}) {
-				t.Errorf("%s: %s is not told", what, w.user)
+				t.Errorf("%s: %s gets no change", what, w.user)
 			}
 		}
 		if signalled(v) || changed(v) != nil {
