@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/snapshot"
@@ -104,7 +105,11 @@ func TestStopWhileRestoring(t *testing.T) {
 		dir := t.TempDir()
 		m = s.start(s.with(dir, b))
 		<-b.waiting
+		began := time.Now()
 		m.stop()
+		if took := time.Since(began); took > 15*time.Second {
+			t.Errorf("the stop took %s, want at most 15s", took)
+		}
 		if left, _ := os.ReadDir(dir); len(left) > 0 {
 			t.Errorf("the restore left %v", left)
 		}

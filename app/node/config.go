@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/tidemark/tidemark/app/ui"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/gateway"
@@ -72,6 +74,8 @@ type Config struct {
 	TLS *tls.Config
 	// PeerTLS, if set, configures calls to other nodes whose URLs are https.
 	PeerTLS *tls.Config
+	// FS is the file system of the stores; nil: the operating system's.
+	FS vfs.FS
 	// Memory is the limit that the process divides (config.Memory); 0: none, and each part has its
 	// own default.
 	Memory config.Bytes

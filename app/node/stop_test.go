@@ -37,6 +37,7 @@ type stopping struct {
 	kafka   *proxy.Line
 	redis   *proxy.Proxy
 	config  node.Config
+	written int // records
 }
 
 // TestStopEndsInEveryState: a stop ends in time at any moment, whatever hangs. Clients have
@@ -199,12 +200,12 @@ func (s *stopping) freezeReports() {
 	}
 }
 
-// write writes messages without waiting until they are folded.
+// write writes further messages without waiting until they are folded.
 func (s *stopping) write(n int) {
 	s.t.Helper()
 	cl := testkit.Client(s.t, s.env.Brokers, kgo.RecordPartitioner(kgo.StickyKeyPartitioner(nil)))
 	var records []*kgo.Record
-	for i := range n {
+	for i := s.written; i < s.written+n; i++ {
 		channel := fmt.Sprintf("c%d", i%50)
 		value := fmt.Sprintf(`{"channel_id":%q,"message_posted":{"message_id":"m%d","sender_id":"ann"}}`, channel, i)
 		if i < 50 {
@@ -212,6 +213,7 @@ func (s *stopping) write(n int) {
 		}
 		records = append(records, &kgo.Record{Topic: s.config.Topics.Inputs[0], Key: []byte(channel), Value: []byte(value)})
 	}
+	s.written += n
 	if err := cl.ProduceSync(s.t.Context(), records...).FirstErr(); err != nil {
 		s.t.Fatal(err)
 	}
