@@ -82,7 +82,7 @@ func newMetrics(r prometheus.Registerer, log *slog.Logger) *metrics {
 // on an increase would not see the first event of a series that begins with that event.
 var callCodes = func() (names []string) {
 	for _, c := range []connect.Code{connect.CodeCanceled, connect.CodeInvalidArgument, connect.CodeDeadlineExceeded, connect.CodeNotFound,
-		connect.CodePermissionDenied, connect.CodeResourceExhausted, connect.CodeInternal, connect.CodeUnavailable, connect.CodeUnauthenticated} {
+		connect.CodePermissionDenied, connect.CodeResourceExhausted, connect.CodeInternal, connect.CodeUnavailable, connect.CodeUnauthenticated, connect.CodeUnknown} {
 		names = append(names, c.String())
 	}
 	return names
