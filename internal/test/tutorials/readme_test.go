@@ -1,6 +1,7 @@
 package tutorials
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,7 +13,8 @@ var dataDir = regexp.MustCompile(`(?m)^  data +(\S+) \(temporary`)
 
 // TestReadme runs the commands of the tour in README.md beside the demo that its first command
 // starts. The output about the tour's own channel must equal the page; the output about the demo's
-// channels must have the same form.
+// channels must have the same form. The tour leaves nothing but the build in the directory where a
+// user types it.
 func TestReadme(t *testing.T) {
 	d := newDuty(t)
 	blocks := docs.Blocks("README.md", read(t, "README.md"))
@@ -44,6 +46,15 @@ func TestReadme(t *testing.T) {
 	}
 	if steps != 28 {
 		t.Errorf("the tour has %d commands", steps)
+	}
+	left, err := os.ReadDir(d.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		if e.Name() != "bin" {
+			t.Errorf("the tour leaves %s in the work tree", e.Name())
+		}
 	}
 }
 
