@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -89,7 +90,7 @@ func (c *crowd) knock(addr string, n int) {
 func (c *crowd) fill(addr string) {
 	c.t.Helper()
 	for failed := 0; failed < 50; {
-		ctx, cancel := context.WithTimeout(c.ctx, 10*time.Second)
+		ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
 		conn, res, err := websocket.Dial(ctx, fmt.Sprintf("ws://%s/v1/socket?user_id=stranger%d", addr, len(c.sockets)), nil)
 		cancel()
 		switch {
@@ -102,6 +103,8 @@ func (c *crowd) fill(addr string) {
 			})
 		case res != nil:
 			c.t.Fatalf("a socket is refused by another limit: %s", res.Status)
+		case errors.Is(err, context.DeadlineExceeded):
+			c.t.Fatalf("with %d sockets the node neither accepts nor closes another connection", len(c.sockets))
 		case len(c.sockets) > fewDescriptors:
 			c.t.Fatal("the node takes more sockets than it may have files")
 		default:
