@@ -137,10 +137,10 @@ func TestANodeWithFewDescriptors(t *testing.T) {
 	brokers, store, bucket := strings.Join(broker.ListenAddrs(), ","), testkit.Miniredis(t), t.TempDir()
 	ok(t, "", "topics", "create", "--brokers", brokers, "--partitions", "2", "--replication-factor", "1")
 
-	c := beginCommand(t, exec.Command("/bin/sh", append([]string{"-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, fewDescriptors), os.Args[0],
-		"run", "--roles", "processor,cache,query,gateway", "--brokers", brokers, "--redis", "redis://" + store.Addr(), "--data-dir", t.TempDir(), "--memory", "256MiB",
-		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--snapshots", "file://" + filepath.ToSlash(bucket), "--snapshot-every", "1s",
-		"--handshake-rate", "1000", "--handshake-burst", "10000"})...))
+	c := beginCommand(t, exec.Command("/bin/sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" "$@"`, fewDescriptors), os.Args[0],
+		"run", "--roles", "processor,cache,query,gateway", "--brokers", brokers, "--redis", "redis://"+store.Addr(), "--data-dir", t.TempDir(), "--memory", "256MiB",
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--snapshots", "file://"+filepath.ToSlash(bucket), "--snapshot-every", "1s",
+		"--handshake-rate", "1000", "--handshake-burst", "10000"))
 	c.out.Await(t, "node started")
 	addr, operators := listenAt.FindStringSubmatch(c.out.String())[1], regexp.MustCompile(` admin=(\S+)`).FindStringSubmatch(c.out.String())[1]
 	awaitReady(t, "http://"+operators)
