@@ -70,7 +70,7 @@ func replicaOf(t *testing.T, replica, primary *testkit.RedisServer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rdb.SlaveOf(t.Context(), host, port).Err(); err != nil {
+	if err := rdb.ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the replica is connected", func() bool {

@@ -91,7 +91,7 @@ func (c *crowd) fill(addr string) {
 	c.t.Helper()
 	for failed := 0; failed < 50; {
 		ctx, cancel := context.WithTimeout(c.ctx, 30*time.Second)
-		conn, res, err := websocket.Dial(ctx, fmt.Sprintf("ws://%s/v1/socket?user_id=stranger%d", addr, len(c.sockets)), nil)
+		conn, res, err := websocket.Dial(ctx, fmt.Sprintf("ws://%s/v1/socket?user_id=stranger%d", addr, len(c.sockets)), nil) //nolint:bodyclose // Dial sees to it
 		cancel()
 		switch {
 		case err == nil:

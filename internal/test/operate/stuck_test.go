@@ -179,7 +179,7 @@ func (l *changedLog) is(values ...string) {
 }
 
 // fetch answers a request for records of the partition that are lost.
-func (l *changedLog) fetch(r kmsg.Request) (kmsg.Response, error, bool) {
+func (l *changedLog) fetch(r kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // the order of kfake
 	l.site.kafka.KeepControl()
 	l.mu.Lock()
 	defer l.mu.Unlock()
