@@ -55,8 +55,7 @@ func (u *user) settled(e *entry, thread string) bool {
 	return e.writing == 0 && s.R >= e.unsettled
 }
 
-// unsettle records that an event is being written. The caller calls written after it, with the
-// lock.
+// unsettle records that an event is being written. The caller then calls written, with the lock.
 func (e *entry) unsettle() (written func(offset int64, err error)) {
 	e.writing++
 	return func(offset int64, err error) {

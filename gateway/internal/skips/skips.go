@@ -36,8 +36,7 @@ func (l *Log) Add(r *kgo.Record, err error) {
 	l.lines.Add(1, skipped{r.Topic, r.Partition, r.Offset, err})
 }
 
-// Poll logs a line if it is due, then calls poll. The context of poll ends when the next line is
-// due.
+// Poll logs a line if it is due, then calls poll, whose context ends when the next line is due.
 func (l *Log) Poll(ctx context.Context, poll func(context.Context) kgo.Fetches) kgo.Fetches {
 	l.lines.Due(l.now(), l.write)
 	if next := l.lines.Next(); !next.IsZero() {
