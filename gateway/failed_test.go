@@ -59,7 +59,8 @@ func TestAPartitionFailsUnderADevice(t *testing.T) {
 		t.Errorf("a connection that requests an inbox is closed with %d", code)
 	}
 	for _, f := range ann.seen[before:] {
-		if f.text("message_id") == "m2" || f.is("unread.updated", fails) {
+		// A value that still counts m1 alone may come late: m1 was delivered meanwhile.
+		if f.text("message_id") == "m2" || f.is("unread.updated", fails) && f.number("unread") != 1 {
 			t.Errorf("of the channel that stands still came %v", f)
 		}
 	}
