@@ -51,10 +51,7 @@ func TestSentinelFailsOverDuringAFilling(t *testing.T) {
 	// The old primary comes back, empty, and as a replica: it takes over nothing.
 	primary.Start()
 	old := redisClient(t, primary.URL)
-	eventually(t, "the old primary has what the new one has", func() bool {
-		role, err := old.Do(t.Context(), "ROLE").Slice()
-		return err == nil && len(role) > 3 && role[0] == "slave" && role[3] == "connected"
-	})
+	eventually(t, "the old primary has what the new one has", func() bool { return replicates(t, old) })
 	produce(t, cl, topics, nParts, h.grow(rng, 300, 50, 40)...)
 	caughtUp(t, h, m)
 	h.check(t, rdb)
@@ -73,10 +70,14 @@ func replicaOf(t *testing.T, replica, primary *testkit.RedisServer) {
 	if err := rdb.ReplicaOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the replica is connected", func() bool {
-		role, err := rdb.Do(t.Context(), "ROLE").Slice()
-		return err == nil && len(role) > 3 && role[3] == "connected"
-	})
+	eventually(t, "the replica is connected", func() bool { return replicates(t, rdb) })
+}
+
+// replicates reports whether a server is a replica that has what its primary has.
+func replicates(t *testing.T, rdb *redis.Client) bool {
+	t.Helper()
+	role, err := rdb.Do(t.Context(), "ROLE").Slice()
+	return err == nil && len(role) > 3 && role[0] == "slave" && role[3] == "connected"
 }
 
 // sentinels starts Sentinels that watch a primary as "tidemark", and returns their addresses once

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -142,7 +141,7 @@ func TestANodeWithFewDescriptors(t *testing.T) {
 		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--snapshots", "file://"+filepath.ToSlash(bucket), "--snapshot-every", "1s",
 		"--handshake-rate", "1000", "--handshake-burst", "10000"))
 	c.out.Await(t, "node started")
-	addr, operators := listenAt.FindStringSubmatch(c.out.String())[1], regexp.MustCompile(` admin=(\S+)`).FindStringSubmatch(c.out.String())[1]
+	addr, operators := listenAt.FindStringSubmatch(c.out.String())[1], adminAt.FindStringSubmatch(c.out.String())[1]
 	awaitReady(t, "http://"+operators)
 
 	// A client with one connection for all of its calls, one of which is always open.

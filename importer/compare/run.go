@@ -274,8 +274,7 @@ func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) e
 	for _, p := range pairs {
 		e := open[p]
 		b, reason, _ := c.Policy.Judge(e)
-		c.result.Buckets[b]++
-		if err := c.Line(&Line{p, e.Theirs, e.Ours, b, reason, e.Rows.ToEnd}); err != nil {
+		if err := c.line(&Line{p, e.Theirs, e.Ours, b, reason, e.Rows.ToEnd}); err != nil {
 			return err
 		}
 	}
@@ -293,8 +292,13 @@ func (e *Evidence) add(x *queryv1.ExplainUnreadResponse) {
 }
 
 func (c *comparison) report(p Pair, r reading, b Bucket, reason string) error {
-	c.result.Buckets[b]++
-	return c.Line(&Line{Pair: p, Theirs: r.theirs, Ours: r.ours.Numbers, Bucket: b, Reason: reason})
+	return c.line(&Line{Pair: p, Theirs: r.theirs, Ours: r.ours.Numbers, Bucket: b, Reason: reason})
+}
+
+// line counts a line in its bucket, and passes it on.
+func (c *comparison) line(l *Line) error {
+	c.result.Buckets[l.Bucket]++
+	return c.Line(l)
 }
 
 // sorted returns pairs in the order of the output.

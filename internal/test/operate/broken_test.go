@@ -73,7 +73,7 @@ func TestWhatServersRefuseFiresItsAlert(t *testing.T) {
 	}
 	s.send(events.TopicMessages, "team", `{"channel_id":"team","members_joined":{"user_ids":[`+strings.Join(members, ",")+`]}}`, time.Now())
 	s.await(url, "tidemark_cache_lag_records")
-	s.filled(url)
+	s.reaches(url, "tidemark_cache_complete{}")
 
 	// The coordinator ends session after session, then it recovers.
 	before := s.series(url)

@@ -42,7 +42,7 @@ func TestWhatGoesWrongFiresItsAlert(t *testing.T) {
 	s.send(events.TopicMessages, "team", `{"channel_id":"team","members_joined":{"user_ids":["ann","bob"]}}`, time.Now())
 	post("team", 0, time.Now(), "")
 	s.await(url, "tidemark_processor_snapshot_age_seconds", "tidemark_processor_store_bytes", "tidemark_cache_lag_records")
-	s.filled(url)
+	s.reaches(url, "tidemark_cache_complete{}")
 	const age, interval = `tidemark_processor_snapshot_age_seconds{partition="0"}`, "tidemark_processor_snapshot_interval_seconds{}"
 	var before map[string]float64
 	s.until(func() error {
@@ -118,12 +118,12 @@ func (s *site) awaitChange(url string, before map[string]float64, names ...strin
 	return after
 }
 
-// filled waits until Redis is complete.
-func (s *site) filled(url string) {
+// reaches waits until a series is 1.
+func (s *site) reaches(url, series string) {
 	s.t.Helper()
 	s.until(func() error {
-		if s.series(url)["tidemark_cache_complete{}"] != 1 {
-			return fmt.Errorf("redis is not complete")
+		if n, ok := s.series(url)[series]; n != 1 {
+			return fmt.Errorf("%s is %v (exported: %t), want 1", series, n, ok)
 		}
 		return nil
 	})

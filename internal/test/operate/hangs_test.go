@@ -53,13 +53,8 @@ func TestADiskThatHangsFiresItsAlert(t *testing.T) {
 	r := obs.NewRegistry(obs.Build{})
 	c := processor.Config{
 		Brokers: s.brokers, ClientOptions: testkit.FastClientOpts(), Group: s.group, DataDir: t.TempDir(), Settings: projections.DefaultSettings(),
-		FS: hangingDisk{private.FS, &held}, MemTableSize: 256 << 10, CutEvery: 10 * time.Millisecond, CutBytes: 64 << 10, Registerer: r,
+		Topics: s.names(), FS: hangingDisk{private.FS, &held}, MemTableSize: 256 << 10, CutEvery: 10 * time.Millisecond, CutBytes: 64 << 10, Registerer: r,
 	}
-	for i, name := range events.InputTopics {
-		c.Topics.Inputs[i] = s.topics.Name(name)
-	}
-	c.Topics.Unread, c.Topics.Channels = s.topics.Name(events.TopicUnread), s.topics.Name(events.TopicChannels)
-	c.Topics.Receipts, c.Topics.DeadLetters = s.topics.Name(events.TopicReceipts), s.topics.Name(events.TopicDeadLetters)
 	p, err := processor.New(c)
 	if err != nil {
 		t.Fatal(err)

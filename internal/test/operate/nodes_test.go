@@ -28,6 +28,7 @@ import (
 	"github.com/tidemark/tidemark/internal/edge"
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/snapshot"
 	"github.com/tidemark/tidemark/sqlsink"
@@ -59,6 +60,16 @@ func (s *site) within() context.Context {
 	return ctx
 }
 
+// names returns the names of the site's topics.
+func (s *site) names() (names processor.Topics) {
+	for i, name := range events.InputTopics {
+		names.Inputs[i] = s.topics.Name(name)
+	}
+	names.Unread, names.Channels = s.topics.Name(events.TopicUnread), s.topics.Name(events.TopicChannels)
+	names.Receipts, names.DeadLetters = s.topics.Name(events.TopicReceipts), s.topics.Name(events.TopicDeadLetters)
+	return names
+}
+
 // node runs a node until the test ends, and returns its URL.
 func (s *site) node(redisURL string, change func(*node.Config), roles ...config.Role) (url string) {
 	s.t.Helper()
@@ -77,13 +88,8 @@ func (s *site) start(redisURL string, change func(*node.Config), roles ...config
 	c := node.Config{
 		Roles: roles, Kafka: config.Kafka{Brokers: s.brokers, Options: testkit.FastClientOpts()}, Redis: config.Redis{URL: redisURL},
 		Group: s.group, DataDir: s.t.TempDir(), Settings: projections.DefaultSettings(), Memory: 256 << 20, Listener: ln, Advertise: url,
-		Logger: slog.New(slog.DiscardHandler),
+		Topics: s.names(), Logger: slog.New(slog.DiscardHandler),
 	}
-	for i, name := range events.InputTopics {
-		c.Topics.Inputs[i] = s.topics.Name(name)
-	}
-	c.Topics.Unread, c.Topics.Channels = s.topics.Name(events.TopicUnread), s.topics.Name(events.TopicChannels)
-	c.Topics.Receipts, c.Topics.DeadLetters = s.topics.Name(events.TopicReceipts), s.topics.Name(events.TopicDeadLetters)
 	if change != nil {
 		change(&c)
 	}

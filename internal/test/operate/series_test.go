@@ -118,19 +118,12 @@ func TestSeriesExistFromTheFirstScrape(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A role registers its metrics when it starts, which may be after the node listens.
-	started := func(url, metric string) (families map[string]*dto.MetricFamily) {
-		testkit.Await(t, metric, func() bool {
-			families = s.scrape(url)
-			return families[metric] != nil
-		})
-		return families
-	}
 	first := map[string]map[string]*dto.MetricFamily{
-		"node": started(s.node(redisURL, func(c *node.Config) {
+		"node": s.await(s.node(redisURL, func(c *node.Config) {
 			c.Audit, c.CheckChannels, c.Traces.Endpoint = log, 10, "http://127.0.0.1:1"
 		}, config.RoleProcessor, config.RoleCache, config.RoleQuery, config.RoleGateway), "tidemark_processor_partitions_moved_total"),
-		"sql":     started(s.node(redisURL, func(c *node.Config) { c.SQL = database }, config.RoleSQL), "tidemark_sql_records_total"),
-		"gateway": started(s.node(redisURL, func(c *node.Config) { c.Memory = 0 }, config.RoleQuery, config.RoleGateway), "tidemark_gateway_closed_total"),
+		"sql":     s.await(s.node(redisURL, func(c *node.Config) { c.SQL = database }, config.RoleSQL), "tidemark_sql_records_total"),
+		"gateway": s.await(s.node(redisURL, func(c *node.Config) { c.Memory = 0 }, config.RoleQuery, config.RoleGateway), "tidemark_gateway_closed_total"),
 		"bridge":  verbMetrics(t, func(r prometheus.Registerer) { bridge.New(bridge.Config{Metrics: r}) }),
 		"compare": verbMetrics(t, func(r prometheus.Registerer) { compare.NewMetrics(r) }),
 	}

@@ -43,18 +43,13 @@ func TestARedisWithoutMemoryFiresItsAlerts(t *testing.T) {
 	url := s.node(server.URL, nil, config.RoleProcessor, config.RoleCache, config.RoleQuery)
 	s.send(events.TopicMessages, "team", `{"channel_id":"team","members_joined":{"user_ids":["ann","bob"]}}`, time.Now())
 	s.await(url, "tidemark_cache_complete", "tidemark_processor_ready")
-	s.until(func() error {
-		if s.series(url)["tidemark_processor_ready{}"] != 1 {
-			return fmt.Errorf("the processor is not ready")
-		}
-		return nil
-	})
+	s.reaches(url, "tidemark_processor_ready{}")
 	before := s.series(url)
 	after := s.awaitChange(url, before, `tidemark_redis_errors_total{role="cache"}`)
 	s.fires(before, after, "TidemarkCacheIncomplete", "TidemarkRedisErrors")
 
 	limit("0") // none
-	s.filled(url)
+	s.reaches(url, "tidemark_cache_complete{}")
 	all := s.series(url)
 	s.fires(all, all)
 }
