@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/cache/internal/packed"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/docs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
@@ -126,6 +128,7 @@ func TestVectors(t *testing.T) {
 			differ(t, "the function", got, v.Answer)
 		})
 	}
+	asShown(t, rdb, list)
 	if *update {
 		var b bytes.Buffer
 		enc := json.NewEncoder(&b)
@@ -194,4 +197,34 @@ type story struct {
 	updated       bool
 	deltas        []*events.UnreadDelta
 	channels      []*events.ChannelRecord
+}
+
+// asShown fails if no answer of the function has the names that docs/redis.md shows, in their
+// order.
+func asShown(t *testing.T, rdb *redis.Client, list []*vector) {
+	t.Helper()
+	page, err := os.ReadFile("../docs/redis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(page), "\n> FCALL_RO tidemark_inbox 1 inbox:ann\n")
+	shown, _, _ = strings.Cut(shown, "\n")
+	for _, path := range [][]string{nil, {"channels"}} {
+		want, err := docs.Names(shown, path...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last []string
+		if !slices.ContainsFunc(list, func(v *vector) bool {
+			v.fill(t, rdb, "packed")
+			text, err := rdb.FCallRO(t.Context(), "tidemark_inbox", []string{InboxKey("u:1")}, v.Now).Text()
+			if err != nil {
+				t.Fatal(err)
+			}
+			last, err = docs.Names(text, path...)
+			return err == nil && docs.SameNames(last, want)
+		}) {
+			t.Errorf("docs/redis.md shows an answer with %q, and the last one has %q", want, last)
+		}
+	}
 }

@@ -48,7 +48,7 @@ func (g *Gateway) answerAsk(ctx context.Context, a ask) {
 	var e *entry
 	var after []string // the answer must include the newest record: a new owner may still be behind it
 	gone := false
-	h.locked(func() {
+	h.mu.With(func() {
 		if e = a.user.entries[a.channel]; e != nil && e.ch != nil {
 			after = g.passed(nil, events.PartitionOf([]byte(a.channel), g.cfg.Partitions), e.ch.Reach())
 		}

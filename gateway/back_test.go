@@ -21,7 +21,7 @@ func TestTheEndOfAThreadReachesWhoIsBack(t *testing.T) {
 	delta := func(thread string, member bool, m int64) {
 		g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("c"), ThreadID: []byte(thread), Member: member, Stamp: events.Stamp{FoldVersion: 1, M: m}})
 	}
-	u.hub.locked(func() {
+	u.hub.mu.With(func() {
 		delta("", true, 1)
 		delta("m1", true, 2)
 		g.revoke(u.hub, &ann, 5)
@@ -44,7 +44,7 @@ func TestARecordBringsLabelsThatAnInboxAlreadyHad(t *testing.T) {
 		v := view.View{Channel: "c", Member: true, Details: said}
 		u.replace(g, u.entryOf("c"), &v, events.Stamp{FoldVersion: view.OfInbox, M: m})
 	}
-	ann.hub.locked(func() {
+	ann.hub.mu.With(func() {
 		inbox(ann, nil, 8)
 		inbox(bob, &view.Details{Labels: "work\x00"}, 10)
 		g.applyChannel(ann.hub, &events.ChannelRecord{ChannelID: []byte("c"), Labels: [][]byte{[]byte("work")}, Stamp: events.Stamp{FoldVersion: 1, M: 9}})

@@ -34,7 +34,7 @@ func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	case "auth":
 		return frames.Refuse(frames.Invalid, "auth: this connection has a user; connect again for another user")
 	case "sync":
-		c.user.hub.locked(func() {
+		c.user.hub.mu.With(func() {
 			g.metrics.shown.Judge(c.Instance, cmd.Shown, c.user.totals.Badge, !c.loading && c.Settled())
 			c.reload()
 		})
@@ -53,7 +53,7 @@ func (g *Gateway) do(c *conn, cmd *frames.Command) error {
 	case "channel.focus":
 		return g.focus(c, cmd)
 	case "channel.blur":
-		c.user.hub.locked(func() { delete(c.focused, scope{cmd.ChannelID, cmd.ThreadID}) })
+		c.user.hub.mu.With(func() { delete(c.focused, scope{cmd.ChannelID, cmd.ThreadID}) })
 		c.answer(cmd, nil)
 		return nil
 	case "read_state":
@@ -119,7 +119,7 @@ func (g *Gateway) seeFlagged(c *conn, e *entry, cmd *frames.Command) {
 	events.StateVersion(ev)
 	u, done, answer := c.user, e.unsettle(), *cmd
 	g.produce(c.Context(), g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
-		u.hub.locked(func() { done(offset, err) })
+		u.hub.mu.With(func() { done(offset, err) })
 		if err != nil {
 			c.SendNow(frames.Failure(answer.ID, err))
 			return
@@ -143,7 +143,7 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 	var e *entry
 	var done func(offset int64, err error)
 	member := false
-	u.hub.locked(func() {
+	u.hub.mu.With(func() {
 		if e = u.entries[cmd.ChannelID]; e == nil || e.ch == nil {
 			return
 		}
@@ -166,7 +166,7 @@ func (g *Gateway) write(c *conn, cmd *frames.Command) error {
 	answer, bearer := *cmd, c.bearer
 	g.produce(c.Context(), g.cfg.Topics.Reads, cmd.ChannelID, ev, func(token string, offset int64, err error) {
 		g.door.NoteEvent(c.Context(), bearer, u.id, c.remote, err)
-		u.hub.locked(func() {
+		u.hub.mu.With(func() {
 			done(offset, err)
 			if public && err == nil {
 				*u.publicRead(e, where) = answer.MessageID

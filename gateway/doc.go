@@ -8,6 +8,7 @@
 //	internal/sequence    assigning seqs to messages of chat.messages
 //	internal/frames      the text of frames, in and out
 //	internal/interest    the shards that have a channel
+//	internal/sliced      long work that releases a shard's lock now and then
 //	internal/reads       events from frames of clients
 //	internal/receipts    receipts that wait for the next frame
 //	internal/skips       log lines about records that the feed skips

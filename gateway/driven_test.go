@@ -163,7 +163,7 @@ func (d *driven) begun(dev *drivenDevice) {
 	if dev.c == nil || dev.wants {
 		return
 	}
-	d.g.hubs.list[0].locked(func() { dev.wants = dev.c.loading })
+	d.g.hubs.list[0].mu.With(func() { dev.wants = dev.c.loading })
 	if dev.wants {
 		<-d.loads
 	}

@@ -95,7 +95,7 @@ func (g *Gateway) begin(seen map[int32]int64) {
 		g.seen[p].Store(seen[int32(p)])
 	}
 	for _, h := range g.hubs.list {
-		h.locked(func() {
+		h.mu.With(func() {
 			h.begun = seen
 			g.plant("begin")
 			for _, ch := range h.channels {

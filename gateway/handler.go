@@ -161,7 +161,7 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 	if g.draining.Load() { // it came after drain closed all others
 		c.Shut(CloseElsewhere, sentElsewhere)
 	}
-	u.hub.locked(func() { c.startLoad() })
+	u.hub.mu.With(func() { c.startLoad() })
 	err := c.Read(func(body []byte) {
 		if c.mayAsk() {
 			g.handle(c, body)

@@ -2,9 +2,9 @@ package gateway
 
 import (
 	"hash/maphash"
-	"sync"
 
 	"github.com/tidemark/tidemark/gateway/internal/interest"
+	"github.com/tidemark/tidemark/gateway/internal/sliced"
 	"github.com/tidemark/tidemark/gateway/internal/wire"
 	"github.com/tidemark/tidemark/internal/alarm"
 	"github.com/tidemark/tidemark/internal/trace"
@@ -16,7 +16,8 @@ const shards = 16
 // hub is one shard of the connected users, with the channels that they are members of. Its lock
 // guards every user, channel and entry in it. Code that holds the lock neither waits nor works for
 // long: records are decoded before the lock is taken, and frames are encoded after. Work that grows
-// with one user's channels (an inbox may list 100,000) releases the lock every sliceSteps steps.
+// with one user's channels (an inbox may list 100,000) is sliced.Work, which releases the lock now
+// and then.
 //
 // A channel with members in several shards has a channel object in each, for its members there.
 type hub struct {
@@ -24,17 +25,16 @@ type hub struct {
 	interest *interest.Interest
 	alarms   *alarm.Set[*user]
 
-	mu       sync.Mutex
+	mu       sliced.Mutex
 	users    map[string]*user
 	channels map[string]*channel
+	spare    spare
 	// begun is, per partition of chat.messages, the offset at which the feed's session began.
 	begun map[int32]int64
 	// dirty lists the connections that got frames since the last kick.
 	dirty []*conn
 	// traced is the trace of the record that is being applied; nil: none is followed.
 	traced *trace.Path
-	// between is called each time that long work has let go of the lock. Tests set it.
-	between func()
 }
 
 // hubs are all shards of a gateway.
@@ -48,7 +48,7 @@ type hubs struct {
 func newHubs(n int, alarms *alarm.Set[*user]) *hubs {
 	hs := &hubs{seed: maphash.MakeSeed()}
 	for i := range n {
-		hs.list = append(hs.list, &hub{number: i, interest: &hs.interest, alarms: alarms, users: map[string]*user{}, channels: map[string]*channel{}})
+		hs.list = append(hs.list, &hub{number: i, interest: &hs.interest, alarms: alarms, users: map[string]*user{}, channels: map[string]*channel{}, spare: newSpare()})
 	}
 	return hs
 }
@@ -83,7 +83,7 @@ func (hs *hubs) all() (list []*wire.Conn) {
 func (hs *hubs) each(bits uint64, fn func(*hub)) {
 	for _, h := range hs.list {
 		if bits&(1<<h.number) != 0 {
-			h.locked(func() { fn(h) })
+			h.mu.With(func() { fn(h) })
 		}
 	}
 }
@@ -113,7 +113,8 @@ func (hs *hubs) Names() []string {
 func (h *hub) channelOf(id string) *channel {
 	ch := h.channels[id]
 	if ch == nil {
-		ch = &channel{id: id, hub: h, members: map[*user]*entry{}}
+		ch = h.spare.channels.Take()
+		ch.id, ch.hub = id, h
 		h.channels[id] = ch
 		h.interest.Set(id, h.number, true)
 	}
@@ -170,12 +171,12 @@ func (h *hub) disconnect(c *conn) bool {
 	if u.timed.Len() > 0 {
 		h.alarms.Drop(&u.alarm)
 	}
-	s := slice{h: h}
+	w := sliced.Work{Mutex: &h.mu}
 	for _, e := range u.entries {
 		if e.ch != nil {
 			h.leave(u, e.ch) // e.ch stays, because deliveries to the last device are still to be reported
 		}
-		s.step()
+		w.Step()
 	}
 	return true
 }
@@ -186,13 +187,6 @@ func (h *hub) touch(c *conn) {
 		c.touched = true
 		h.dirty = append(h.dirty, c)
 	}
-}
-
-// locked runs f with the lock, and releases the lock even if f panics.
-func (h *hub) locked(f func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	f()
 }
 
 // kick makes connections with new frames write. Called without the lock.
@@ -209,33 +203,29 @@ func (h *hub) kick() {
 	}
 }
 
-// sliceSteps is how many entries are processed before the lock is released. Each takes some
-// microseconds at most.
-const sliceSteps = 512
-
-// slice divides long work under a hub's lock: step releases the lock now and then for others, which
-// may change the map or list that the work iterates over.
-type slice struct {
-	h     *hub
-	steps int
-	hold  bool // step keeps the lock
+// spare holds entries and channels for an inbox that is being installed.
+type spare struct {
+	entries  sliced.Stock[entry]
+	channels sliced.Stock[channel]
 }
 
-// step counts one step. It reports whether the lock was released.
-func (s *slice) step() bool {
-	if s.steps++; s.hold || s.steps%sliceSteps != 0 {
-		return false
+func newSpare() spare {
+	return spare{
+		entries: sliced.Stock[entry]{New: func() *entry { return new(entry) }},
+		channels: sliced.Stock[channel]{New: func() *channel {
+			members := map[*user]*entry{nil: nil}
+			clear(members) // leaves the memory for its first member
+			return &channel{members: members}
+		}},
 	}
-	s.h.unlocked(func() {})
-	return true
 }
 
-// unlocked runs fn without the lock, which the caller holds.
-func (h *hub) unlocked(fn func()) {
-	h.mu.Unlock()
-	defer h.mu.Lock()
-	fn()
-	if h.between != nil {
-		h.between()
-	}
+func (s *spare) fill(m *sliced.Mutex) {
+	s.entries.Fill(m, sliced.Steps)
+	s.channels.Fill(m, sliced.Steps)
+}
+
+func (s *spare) clear() {
+	s.entries.Clear()
+	s.channels.Clear()
 }

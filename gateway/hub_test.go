@@ -88,7 +88,7 @@ func TestDecodingNeedsNoShard(t *testing.T) {
 	g.cfg.Now = time.Now
 	g.hubs = newHubs(4, g.alarms)
 	for _, h := range g.hubs.list {
-		h.locked(func() { h.channelOf("general") })
+		h.mu.With(func() { h.channelOf("general") })
 	}
 	if n := g.hubs.interest.Of([]byte("general")); n != 1<<4-1 {
 		t.Fatalf("shards that have the channel: %b", n)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/gateway/internal/sliced"
 	"github.com/tidemark/tidemark/gateway/internal/view"
 )
 
@@ -14,11 +15,11 @@ const installTries = 5
 // installing is an inbox that is installed in slices, each under the lock of the user's hub.
 // Changes between two slices are recorded as late, and their values are sent after the inbox.
 type installing struct {
-	g     *Gateway
-	c     *conn
-	u     *user
-	in    *inbox
-	slice slice
+	g    *Gateway
+	c    *conn
+	u    *user
+	in   *inbox
+	work sliced.Work
 }
 
 // install makes an inbox the user's state and sends it, followed by the values that it does not
@@ -29,7 +30,7 @@ func (g *Gateway) install(c *conn, in *inbox, reread bool) (after []string) {
 	h := c.user.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	w := &installing{g: g, c: c, u: c.user, in: in, slice: slice{h: h}}
+	w := &installing{g: g, c: c, u: c.user, in: in, work: sliced.Work{Mutex: &h.mu}}
 	after = w.register()
 	switch {
 	case c.released:
@@ -73,8 +74,12 @@ func (in *inbox) unique() {
 func (w *installing) register() (after []string) {
 	g, u, in := w.g, w.u, w.in
 	passed := map[int32]int64{} // how far the inbox must reach, by partition
+	defer u.hub.spare.clear()
 	for i := range in.channels {
-		w.slice.step()
+		w.work.Step()
+		if i%sliced.Steps == 0 {
+			u.hub.spare.fill(&u.hub.mu)
+		}
 		if w.c.released {
 			return nil
 		}
@@ -132,7 +137,7 @@ func (w *installing) channels() (listed map[string]bool) {
 				g.ask(e) // no delta will bring the part of the record, or of an answer, that is beyond the inbox
 			}
 		}
-		w.slice.step()
+		w.work.Step()
 	}
 	return listed
 }
@@ -158,7 +163,7 @@ func (w *installing) unlisted(listed map[string]bool) (confirm bool) {
 			delete(w.c.late.entries, e)
 		}
 		confirm = confirm || e.ch != nil && e.since == unconfirmed
-		w.slice.step()
+		w.work.Step()
 	}
 	return confirm
 }
@@ -179,7 +184,7 @@ func (w *installing) threads() {
 			u.setThread(s, &thread{stamp: stamp, view: v})
 			delete(w.c.late.threads, s)
 		}
-		w.slice.step()
+		w.work.Step()
 	}
 	for s, t := range u.threads {
 		if w.c.released {
@@ -193,7 +198,7 @@ func (w *installing) threads() {
 			u.setThread(s, nil)
 			delete(w.c.late.threads, s)
 		}
-		w.slice.step()
+		w.work.Step()
 	}
 }
 

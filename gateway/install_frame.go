@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/tidemark/tidemark/gateway/internal/frames"
+	"github.com/tidemark/tidemark/gateway/internal/sliced"
 	"github.com/tidemark/tidemark/gateway/internal/view"
 	"github.com/tidemark/tidemark/gateway/internal/wire"
 )
@@ -10,16 +11,16 @@ import (
 // the totals.
 func (w *installing) frame() (b []byte) {
 	for try := 1; ; try++ {
-		w.slice.hold = try > installTries
+		w.work.Hold = try > installTries
 		revoked := w.u.revoked
 		channels, threads := w.visible()
 		if w.c.released {
 			return nil
 		}
-		if w.slice.hold {
+		if w.work.Hold {
 			return w.encode(channels, threads)
 		}
-		w.slice.h.unlocked(func() { b = w.encode(channels, threads) })
+		w.u.hub.mu.Without(func() { b = w.encode(channels, threads) })
 		if w.u.revoked == revoked {
 			return b
 		}
@@ -39,7 +40,7 @@ func (w *installing) visible() (channels, threads []*view.View) {
 		if stamp := w.g.stampAt(w.in.at, v.Channel); e != nil && stamp.M >= e.floorM {
 			channels = append(channels, v)
 		}
-		if w.slice.step(); w.c.released {
+		if w.work.Step(); w.c.released {
 			return nil, nil
 		}
 	}
@@ -48,7 +49,7 @@ func (w *installing) visible() (channels, threads []*view.View) {
 		if e := w.u.entries[v.Channel]; v.Member && e != nil && e.ch != nil {
 			threads = append(threads, v)
 		}
-		if w.slice.step(); w.c.released {
+		if w.work.Step(); w.c.released {
 			return nil, nil
 		}
 	}
@@ -63,7 +64,7 @@ func (w *installing) send(b []byte) {
 	at := w.g.judge(u)
 	waiting := c.DropValues()
 	c.Send(wire.Item{Frame: frames.Ready(append(u.totals.Append(b, at), '}')), Inbox: true})
-	w.sendSome(sliceSteps)
+	w.sendSome(sliced.Steps)
 	for _, it := range waiting {
 		c.Send(it)
 	}
@@ -72,10 +73,10 @@ func (w *installing) send(b []byte) {
 
 // sendLate sends the current values of everything that the inbox does not cover.
 func (w *installing) sendLate() {
-	for w.sendSome(sliceSteps) && !w.c.released {
-		w.slice.h.unlocked(func() {})
+	for w.sendSome(sliced.Steps) && !w.c.released {
+		w.u.hub.mu.Yield()
 	}
-	w.slice.h.touch(w.c)
+	w.u.hub.touch(w.c)
 }
 
 // sendSome sends at most n late values. It reports whether there are more.

@@ -225,7 +225,7 @@ func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[
 				devices[user] = c
 			}
 			u := devices[user].user
-			h.locked(func() { g.applyDelta(u, &d) })
+			h.mu.With(func() { g.applyDelta(u, &d) })
 		case projections.OutChannels:
 			var record events.ChannelRecord
 			if err := events.DecodeChannelRecord(value, &record); err != nil {
@@ -236,7 +236,7 @@ func (g *Gateway) takeOutputs(t *rapid.T, p *projections.Partition, devices map[
 	}
 	for _, id := range slices.Sorted(maps.Keys(records)) { // also for a user who has just become a member
 		record := records[id]
-		h.locked(func() { g.applyChannel(h, &record) })
+		h.mu.With(func() { g.applyChannel(h, &record) })
 	}
 }
 

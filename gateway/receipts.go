@@ -52,7 +52,7 @@ func (g *Gateway) dueReceipts(ch *channel, to *receiptsOf, kind string) {
 	to.timer = true
 	guard.AfterFunc(wait, "the sending of receipts", g.panicked("receipts are not sent"), func() {
 		defer ch.hub.kick()
-		ch.hub.locked(func() {
+		ch.hub.mu.With(func() {
 			to.timer = false
 			if to.Len() > 0 {
 				g.dueReceipts(ch, to, kind) // a late timer may fire just after a frame

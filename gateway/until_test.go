@@ -31,7 +31,7 @@ func aLevelEnds(t *testing.T) time.Duration {
 		ChannelID: []byte("general"), Member: true, Unread: 3, Mentions: 1, Muted: true, Level: events.LevelNone,
 		LevelAfter: events.LevelMentions, Until: until.UnixMilli(), Stamp: events.Stamp{FoldVersion: 1, M: 9},
 	}
-	u.hub.locked(func() { g.applyDelta(u, delta) })
+	u.hub.mu.With(func() { g.applyDelta(u, delta) })
 	f := d.last(t)
 	if f["level"] != "NONE" || f["level_after"] != "MENTIONS" || f["muted"] != true || f["until"] == nil || frame2(f, "totals", "badge") != 0.0 {
 		t.Fatalf("muted for a while: %v", f)
@@ -47,7 +47,7 @@ func aLevelEnds(t *testing.T) time.Duration {
 		t.Errorf("the totals are of %v, before %v", at, until)
 	}
 	delta.Until, delta.LevelAfter, delta.Stamp.R = 0, 0, 1
-	u.hub.locked(func() { g.applyDelta(u, delta) })
+	u.hub.mu.With(func() { g.applyDelta(u, delta) })
 	if f = d.last(t); f["level"] != "NONE" || frame2(f, "totals", "evaluated_at") != nil {
 		t.Errorf("muted for good: %v", f)
 	}
@@ -60,7 +60,7 @@ func aLevelEnds(t *testing.T) time.Duration {
 // last returns the newest frame that is queued for a device.
 func (c *conn) last(t *testing.T) (f map[string]any) {
 	t.Helper()
-	c.user.hub.locked(func() {
+	c.user.hub.mu.With(func() {
 		if list := c.waiting(t); len(list) > 0 {
 			f = list[len(list)-1]
 		}
@@ -87,7 +87,7 @@ func TestManyLevelsThatEnd(t *testing.T) {
 		if i%50 == 0 {
 			devices = append(devices, g.device(t, u))
 		}
-		u.hub.locked(func() {
+		u.hub.mu.With(func() {
 			for c := range channels {
 				mute(u, c, far, 0)
 			}
@@ -105,7 +105,7 @@ func TestManyLevelsThatEnd(t *testing.T) {
 		reported++
 		for i := range users {
 			u := g.hubs.list[0].users[fmt.Sprint("user", i)]
-			u.hub.locked(func() {
+			u.hub.mu.With(func() {
 				for c := 0; c < channels; c += 20 {
 					mute(u, c, soon, reported)
 				}
@@ -114,7 +114,7 @@ func TestManyLevelsThatEnd(t *testing.T) {
 		for _, d := range devices {
 			testkit.Await(t, "the badge counts them again", func() bool {
 				var badge uint64
-				d.user.hub.locked(func() { badge = d.user.totals.Badge })
+				d.user.hub.mu.With(func() { badge = d.user.totals.Badge })
 				return badge == channels/20
 			})
 		}
@@ -148,9 +148,9 @@ func TestTotalsAreTheSumOfTheirParts(t *testing.T) {
 		switch r.IntN(5) {
 		case 0: // a thread
 			delta.ThreadID, delta.Level = []byte{'t', byte('0' + r.IntN(3))}, 0
-			u.hub.locked(func() { g.applyThread(u, delta) })
+			u.hub.mu.With(func() { g.applyThread(u, delta) })
 		case 1: // a record of the channel
-			u.hub.locked(func() {
+			u.hub.mu.With(func() {
 				g.applyChannel(u.hub, &events.ChannelRecord{
 					ChannelID: id, HeadPos: uint32(step/100) + uint32(r.IntN(3)), Archived: r.IntN(4) == 0, Stamp: events.Stamp{FoldVersion: 1, M: step},
 				})
@@ -164,13 +164,13 @@ func TestTotalsAreTheSumOfTheirParts(t *testing.T) {
 			if r.IntN(4) == 0 {
 				delta.Filed = events.Filed{Is: true, Keep: r.IntN(4) == 0, Pos: uint32(step/100) + uint32(r.IntN(3))}
 			}
-			u.hub.locked(func() { g.applyDelta(u, delta) })
+			u.hub.mu.With(func() { g.applyDelta(u, delta) })
 		}
 		if r.IntN(10) == 0 {
 			g.ring(u)
 		}
 		var at int64
-		u.hub.locked(func() { at = g.judge(u) })
+		u.hub.mu.With(func() { at = g.judge(u) })
 		if at == 0 {
 			at = clock.Load()
 		}

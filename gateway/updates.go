@@ -41,7 +41,7 @@ func (g *Gateway) judge(u *user) (at int64) {
 func (g *Gateway) ring(u *user) {
 	h := u.hub
 	err := guard.Do("the judging of levels", func() {
-		h.locked(func() {
+		h.mu.With(func() {
 			if h.users[u.id] == u {
 				g.judge(u)
 			}

@@ -102,7 +102,8 @@ func (u *user) time(e *entry) {
 func (u *user) entryOf(channelID string) *entry {
 	e := u.entries[channelID]
 	if e == nil {
-		e = &entry{user: u}
+		e = u.hub.spare.entries.Take()
+		e.user = u
 		u.entries[channelID] = e
 	}
 	return e

@@ -22,7 +22,7 @@ func TestFiledAndArchived(t *testing.T) {
 		for _, l := range labels {
 			r.Labels = append(r.Labels, []byte(l))
 		}
-		u.hub.locked(func() { g.applyChannel(u.hub, r) })
+		u.hub.mu.With(func() { g.applyChannel(u.hub, r) })
 	}
 	delta := func(filed events.Filed, latest uint32, labels ...string) {
 		m++
@@ -33,7 +33,7 @@ func TestFiledAndArchived(t *testing.T) {
 		for _, l := range labels {
 			x.Labels = append(x.Labels, []byte(l))
 		}
-		u.hub.locked(func() { g.applyDelta(u, x) })
+		u.hub.mu.With(func() { g.applyDelta(u, x) })
 	}
 	check := func(what string, archived bool, badge uint64) {
 		t.Helper()
@@ -86,7 +86,7 @@ func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
 	e := u.entryOf("c")
-	u.hub.locked(func() {
+	u.hub.mu.With(func() {
 		u.change(e, func() { g.applyMembership(u, e, "c", true, 1) })
 		v := view.OfAnswer(&queryv1.ChannelUnread{ChannelId: "c", Member: true, Archived: true, Labels: []string{"mine", "work"}, OwnLabels: []string{"mine"}})
 		u.change(e, func() {
@@ -97,13 +97,13 @@ func TestWhatOnlyAnAnswerSays(t *testing.T) {
 	if s := e.ch.whole; !s.Archived || s.Labels != view.Join([]string{"work"}) {
 		t.Errorf("learned %+v", s)
 	}
-	u.hub.locked(func() {
+	u.hub.mu.With(func() {
 		g.applyDelta(u, &events.UnreadDelta{ChannelID: []byte("c"), Member: true, Unread: 1, Labels: [][]byte{[]byte("mine")}, Stamp: events.Stamp{FoldVersion: 1, M: 5}})
 	})
 	if !e.view.Archived || e.view.Details.Labels != view.Join([]string{"mine", "work"}) || e.asking {
 		t.Errorf("%+v, %+v", e.view, e.view.Details)
 	}
-	u.hub.locked(func() {
+	u.hub.mu.With(func() {
 		g.applyDelta(u, &events.UnreadDelta{
 			ChannelID: []byte("c"), Member: true, Filed: events.Filed{Is: true, Pos: 3}, Stamp: events.Stamp{FoldVersion: 1, M: 6},
 		})
@@ -118,7 +118,7 @@ func TestReceiptsOfViews(t *testing.T) {
 	g := bare()
 	u := g.someone("ann")
 	d := g.device(t, u)
-	u.hub.locked(func() {
+	u.hub.mu.With(func() {
 		g.admit(u.hub, members(events.KindMembersJoined, "c", "ann"), 1)
 		g.applyReceipts(u.hub, &eventsv1.ReceiptsRecord{
 			ChannelId: "c",
@@ -152,11 +152,11 @@ func TestHiddenFrom(t *testing.T) {
 	post := &events.Message{
 		Kind: events.KindMessagePosted, ChannelID: []byte("c"), MessageID: []byte("m1"), SenderID: []byte("bob"), HiddenFrom: [][]byte{[]byte("eve"), []byte("bob")},
 	}
-	ann.hub.locked(func() {
+	ann.hub.mu.With(func() {
 		g.admit(ann.hub, members(events.KindMembersJoined, "c", "ann", "eve"), 1)
 	})
 	g.applyMessage(post, 2)
-	ann.hub.locked(func() {
+	ann.hub.mu.With(func() {
 		g.applyChannel(ann.hub, &events.ChannelRecord{ChannelID: []byte("c"), HeadSeq: 1, HeadPos: 1, Latest: events.Head{Seq: 1, Pos: 1, MessageID: []byte("m1")}, Stamp: events.Stamp{FoldVersion: 1, M: 3}})
 	})
 	if len(hers.waiting(t)) != 1 || len(theirs.waiting(t)) != 0 {
@@ -174,13 +174,13 @@ func TestDirectMentionsOfALargeChannel(t *testing.T) {
 		ChannelID: []byte("c"), Member: true, Large: true, Mentioned: []uint32{4}, Stamp: events.Stamp{FoldVersion: 1, M: 9},
 	}
 	record := &events.ChannelRecord{ChannelID: []byte("c"), HeadPos: 6, Alls: []uint32{2, 4, 5}, Large: true, Stamp: events.Stamp{FoldVersion: 1, M: 9}}
-	u.hub.locked(func() { g.applyDelta(u, delta) })
-	u.hub.locked(func() { g.applyChannel(u.hub, record) })
+	u.hub.mu.With(func() { g.applyDelta(u, delta) })
+	u.hub.mu.With(func() { g.applyChannel(u.hub, record) })
 	if f := d.last(t); f["unread"] != 6.0 || f["mentions"] != 3.0 || f["direct_mentions"] != 1.0 {
 		t.Errorf("%v", f)
 	}
 	delta.IgnoreAll, delta.Stamp.R = true, 1
-	u.hub.locked(func() { g.applyDelta(u, delta) })
+	u.hub.mu.With(func() { g.applyDelta(u, delta) })
 	if f := d.last(t); f["unread"] != 6.0 || f["mentions"] != 1.0 || f["direct_mentions"] != 1.0 || f["ignore_mention_all"] != true {
 		t.Errorf("without @all: %v", f)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/docs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
@@ -63,7 +64,8 @@ func TestQueriesOfTheDocument(t *testing.T) {
 			t.Errorf("message_readers(%s): %v, %v", query, got, err)
 		}
 	}
-	blocks := sqlBlock.FindAllStringSubmatch(string(page), -1)
+	_, queries, _ := strings.Cut(string(page), "\n## Queries\n")
+	blocks := sqlBlock.FindAllStringSubmatch(queries, -1)
 	if len(blocks) != len(want) {
 		t.Errorf("docs/sql.md has %d queries, and %d are known here", len(blocks), len(want))
 	}
@@ -101,6 +103,43 @@ func TestQueriesOfTheDocument(t *testing.T) {
 		if !known {
 			t.Errorf("no answer is known to %q", block[1])
 		}
+	}
+}
+
+// The statements at the beginning of docs/sql.md make a database that the sink can use, and give
+// others the right to read it, and no more.
+func TestSetupOfTheDocument(t *testing.T) {
+	page, err := os.ReadFile("../docs/sql.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, _, _ := strings.Cut(string(page), "\n## Queries\n")
+	setup := docs.Of(docs.Blocks("docs/sql.md", begin), "sql")
+	if len(setup) != 2 {
+		t.Fatalf("docs/sql.md has %d blocks before its queries", len(setup))
+	}
+	dsn := testkit.Postgres(t)
+	as := func(user string) string {
+		return strings.NewReplacer("//tidemark@", "//"+user+"@", "/postgres", "/analytics").Replace(dsn)
+	}
+	// The superuser has the name that the page gives to its role.
+	testkit.SQL(t, dsn, "CREATE ROLE administrator SUPERUSER LOGIN")
+	admin := strings.Replace(dsn, "//tidemark@", "//administrator@", 1)
+	testkit.SQL(t, admin, "ALTER ROLE tidemark RENAME TO first")
+	for statement := range strings.Lines(setup[0]) { // CREATE DATABASE has to be alone
+		testkit.SQL(t, admin, statement)
+	}
+	Begin(t, as("tidemark"))
+	testkit.SQL(t, admin, "CREATE ROLE analysts LOGIN")
+	testkit.SQL(t, as("tidemark"), setup[1])
+	testkit.SQL(t, as("analysts"), "SELECT * FROM tidemark.inbox; SELECT * FROM tidemark.unread; SELECT * FROM tidemark.identity")
+	conn, err := pgx.Connect(t.Context(), as("analysts"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "DELETE FROM tidemark.unread"); err == nil || !strings.Contains(err.Error(), "permission denied") {
+		t.Errorf("analysts may delete: %v", err)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tidemark/tidemark/internal/audit"
 	"github.com/tidemark/tidemark/internal/test/authtest"
+	"github.com/tidemark/tidemark/internal/test/docs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
@@ -52,6 +53,31 @@ func call(t *testing.T, method, url, token, body string) int {
 	}
 	res.Body.Close()
 	return res.StatusCode
+}
+
+// ofOneLine matches the fields that differ from one line of an audit log to the next.
+var ofOneLine = regexp.MustCompile(`"time":"[^"]*"|"request_id":"[^"]*"|"erased":\["[^"]*"\]`)
+
+// linesAreShown fails if a log lacks a line that docs/security.md shows, apart from the values of
+// ofOneLine.
+func linesAreShown(t *testing.T, log string) {
+	t.Helper()
+	log = ofOneLine.ReplaceAllStringFunc(log, nameAlone)
+	shown := docs.Of(docs.Blocks("docs/security.md", document(t, "docs/security.md")), "json")
+	if len(shown) != 1 {
+		t.Fatalf("docs/security.md has %d blocks in JSON", len(shown))
+	}
+	for line := range strings.Lines(ofOneLine.ReplaceAllStringFunc(shown[0], nameAlone)) {
+		if !strings.Contains(log, line) {
+			t.Errorf("docs/security.md shows a line that is not in the log:\n%s\nThe log has\n%s", line, log)
+		}
+	}
+}
+
+// nameAlone returns a field without its value.
+func nameAlone(field string) string {
+	name, _, _ := strings.Cut(field, ":")
+	return name
 }
 
 // An erasure, an admin call, a publish and refusals leave one line each, on a node and on a
@@ -143,6 +169,9 @@ func TestTheAuditLogOfANode(t *testing.T) {
 		b, err := os.ReadFile(logs[i])
 		if err != nil {
 			t.Fatal(err)
+		}
+		if i == 0 {
+			linesAreShown(t, string(b))
 		}
 		got := audited(t, string(b))
 		slices.Sort(got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/importer/source"
+	"github.com/tidemark/tidemark/internal/test/docs"
 )
 
 // The mapping of the documentation says what a bridge follows. For wrong mappings the error says
@@ -48,6 +49,32 @@ func TestParseChanging(t *testing.T) {
 	}
 	if _, err := parse("messages: S\nmembers: S\nlive:\n  x: {gives: [members], by: {channel_id: c, user_id: u}}\n"); err == nil || !strings.Contains(err.Error(), "no table gives messages") {
 		t.Error(err)
+	}
+}
+
+// The parts of a mapping that docs/import/table.md shows are those of its mapping, and a bridge
+// understands them.
+func TestParseChangingOfTheDocument(t *testing.T) {
+	var texts [2]string
+	for i, name := range []string{"table.yml", "table.md"} {
+		b, err := os.ReadFile("../../docs/import/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(b)
+	}
+	shown := docs.Of(docs.Blocks("docs/import/table.md", texts[1]), "yaml")
+	if len(shown) != 2 || !strings.HasSuffix(texts[0], "\n"+shown[0]) {
+		t.Fatalf("table.yml does not end with the first of %q", shown)
+	}
+	text := []byte(texts[0] + shown[1])
+	m, err := ParseMapping("m.yml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := ParseChanging("m.yml", text, m)
+	if err != nil || len(all["mentions"].Edits) != 1 || len(all) != 5 {
+		t.Errorf("%v, %v", all, err)
 	}
 }
 

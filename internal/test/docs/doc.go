@@ -8,5 +8,6 @@
 //	links.go      headings, anchors and links of a page
 //	declared.go   the names that a package declares
 //	blocks.go     the examples of a page, and the commands in them
-//	examples.go   which test runs each example, and why none runs some
+//	names.go      the names of the fields of an object on a page
+//	examples.go   reads examples.yml: the test of each example, or the reason why none runs it
 package docs

@@ -37,7 +37,7 @@ var houses = []struct {
 		{"rebuild", []string{"rebuild"}},
 	}},
 	{"gateway", "sockets", []level{
-		{"frames", []string{"bounds", "frames", "interest", "presence", "shown", "skips"}},
+		{"frames", []string{"bounds", "frames", "interest", "presence", "shown", "skips", "sliced"}},
 		{"parts", []string{"admission", "reads", "receipts", "view", "wire"}},
 		{"order", []string{"sequence"}},
 	}},

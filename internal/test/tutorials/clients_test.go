@@ -80,20 +80,11 @@ func compile(t *testing.T, project, file string) {
 // of clients/python/README.md.
 func TestPythonOfClients(t *testing.T) {
 	url := node(t)
-	python, err := servers.ClientPython(limit(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := filepath.Abs(filepath.Join(root, "clients", "python", "src"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	programs := examples(t, "docs/clients.md", "python", url)
 	if len(programs) != 1 {
 		t.Fatalf("the page has %d programs", len(programs))
 	}
-	file := write(t, filepath.Join(t.TempDir(), "program.py"), programs[0])
-	if out := output(t, "", []string{"PYTHONPATH=" + src}, python, "-B", file); out != "1\n" {
+	if out := inPython(t, programs[0]); out != "1\n" {
 		t.Errorf("it prints %q", out)
 	}
 }

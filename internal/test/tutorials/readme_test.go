@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/internal/test/docs"
+	"github.com/tidemark/tidemark/internal/test/transcript"
 )
 
 var dataDir = regexp.MustCompile(`(?m)^  data +(\S+) \(temporary`)
@@ -23,12 +24,12 @@ func TestReadme(t *testing.T) {
 		t.Fatalf("the page begins with %s", first)
 	}
 	dir := t.TempDir()
-	d.env = append(d.env, "tour="+dir, "TMPDIR="+t.TempDir())
+	d.Env = append(d.Env, "tour="+dir, "TMPDIR="+t.TempDir())
 	d.start(`make dev ARGS=""`)
-	d.log.Await(t, "--no-demo for silence")
-	banner := d.restore.Replace(d.log.String())
+	d.node.Log.Await(t, "--no-demo for silence")
+	banner := d.Restore.Replace(d.node.Log.String())
 	data := dataDir.FindStringSubmatch(banner)
-	if data == nil || !strings.Contains(masked(strings.ReplaceAll(banner, data[1], "DATA")), masked(drawings[0])) {
+	if data == nil || !strings.Contains(transcript.Masked(strings.ReplaceAll(banner, data[1], "DATA")), transcript.Masked(drawings[0])) {
 		t.Fatalf("it begins with %s", banner)
 	}
 	events := docs.Of(blocks, "json")
@@ -47,7 +48,7 @@ func TestReadme(t *testing.T) {
 	if steps != 28 {
 		t.Errorf("the tour has %d commands", steps)
 	}
-	left, err := os.ReadDir(d.dir)
+	left, err := os.ReadDir(d.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,16 +74,16 @@ func (d *duty) tour(s docs.Step) {
 	case strings.HasPrefix(verb, "query watch"):
 		s.Command = "timeout 5 " + s.Command
 		for _, text := range []string{d.watch(s), s.Prints} {
-			if !watched.MatchString(numbered(text) + "\n") {
+			if !watched.MatchString(transcript.Numbered(text) + "\n") {
 				d.t.Errorf("%s does not print lines such as\n%s", s.Command, text)
 			}
 		}
 	case strings.HasPrefix(verb, "query inbox"):
-		d.prints(s, sameEnds, false)
+		d.prints(s, transcript.SameEnds, false)
 	case strings.HasPrefix(verb, "snapshot"), strings.HasPrefix(verb, "verify"):
-		d.prints(s, numbered, false)
+		d.prints(s, transcript.Numbered, false)
 	default:
-		d.prints(s, masked, !strings.HasPrefix(verb, "query") && !strings.HasPrefix(verb, "curl") && !strings.HasPrefix(verb, "redis-cli"))
+		d.prints(s, transcript.Masked, !strings.HasPrefix(verb, "query") && !strings.HasPrefix(verb, "curl") && !strings.HasPrefix(verb, "redis-cli"))
 	}
 }
 

@@ -3,35 +3,31 @@ package tutorials
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/docs"
+	"github.com/tidemark/tidemark/internal/test/transcript"
 )
 
 // duty runs the commands of the page for SREs, with a binary, a directory and ports of its own.
 type duty struct {
-	t        *testing.T
-	dir, url string
-	env      []string
-	replace  *strings.Replacer // values of the page by those of the test, in commands
-	restore  *strings.Replacer // values of the test by those of the page, in outputs
-	node     *exec.Cmd         // the newest node
-	log      *testkit.Output   // of that node
-	own      [2]string         // URLs of the two nodes on a Kafka of their own
+	transcript.Shell
+	t    *testing.T
+	url  string
+	node *transcript.Node // started last
+	own  [2]string        // URLs of the two nodes on a Kafka of their own
 }
 
 func newDuty(t *testing.T) *duty {
-	d := &duty{t: t, dir: t.TempDir()}
-	if err := os.Mkdir(filepath.Join(d.dir, "bin"), 0o700); err != nil {
+	d := &duty{t: t, Shell: transcript.Shell{Dir: t.TempDir()}}
+	if err := os.Mkdir(filepath.Join(d.Dir, "bin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(command(t), filepath.Join(d.dir, "bin", "tidemark")); err != nil {
+	if err := os.Symlink(transcript.Command(t), filepath.Join(d.Dir, "bin", "tidemark")); err != nil {
 		t.Fatal(err)
 	}
 	var ports []any
@@ -44,13 +40,13 @@ func newDuty(t *testing.T) *duty {
 		defer l.Close() // held until all ports are found
 	}
 	d.url = fmt.Sprintf("http://%s", ports[0])
-	d.env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports[:3]...))
+	d.Env = strings.Fields(fmt.Sprintf("TIDEMARK_ADDR=http://%[1]s TIDEMARK_BROKERS=%[2]s TIDEMARK_REDIS=redis://%[3]s", ports[:3]...))
 	d.own = [2]string{fmt.Sprintf("http://%s", ports[3]), fmt.Sprintf("http://%s", ports[4])}
-	d.replace = strings.NewReplacer("127.0.0.1:8080", fmt.Sprint(ports[0]), "/tmp/tidemark-", d.dir+"/",
+	d.Replace = strings.NewReplacer("127.0.0.1:8080", fmt.Sprint(ports[0]), "/tmp/tidemark-", d.Dir+"/",
 		"127.0.0.1:9092", fmt.Sprint(ports[1]), "127.0.0.1:6379", fmt.Sprint(ports[2]), "127.0.0.1:8081", fmt.Sprint(ports[3]), "127.0.0.1:8082", fmt.Sprint(ports[4]), "redis-cli ", fmt.Sprintf("redis-cli -u redis://%s ", ports[2]),
-		`make dev ARGS="`, fmt.Sprintf(`exec bin/tidemark dev --listen %s --kafka-listen %s --redis-listen %s "`, ports[:3]...))
-	d.restore = strings.NewReplacer(fmt.Sprint(ports[0]), "127.0.0.1:8080", fmt.Sprint(ports[1]), "127.0.0.1:9092", fmt.Sprint(ports[2]), "127.0.0.1:6379",
-		fmt.Sprint(ports[3]), "127.0.0.1:8081", fmt.Sprint(ports[4]), "127.0.0.1:8082", d.dir+"/", "/tmp/tidemark-")
+		`make dev ARGS="`, fmt.Sprintf(`bin/tidemark dev --listen %s --kafka-listen %s --redis-listen %s "`, ports[:3]...))
+	d.Restore = strings.NewReplacer(fmt.Sprint(ports[0]), "127.0.0.1:8080", fmt.Sprint(ports[1]), "127.0.0.1:9092", fmt.Sprint(ports[2]), "127.0.0.1:6379",
+		fmt.Sprint(ports[3]), "127.0.0.1:8081", fmt.Sprint(ports[4]), "127.0.0.1:8082", d.Dir+"/", "/tmp/tidemark-")
 	return d
 }
 
@@ -66,47 +62,23 @@ func (d *duty) startAt(block, command, url string) {
 		d.t.Fatalf("nothing is started by %s", block)
 	}
 	line, _, _ := strings.Cut(block[at:], "\n")
-	line = strings.ReplaceAll(d.replace.Replace(line), `"`, "")
-	if !strings.HasPrefix(line, "exec ") {
-		line = "exec " + line // so that a kill hits the node itself
-	}
-	d.node = exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", line) //nolint:gosec // a line of the page
-	d.log = &testkit.Output{}
-	d.node.Dir, d.node.Stderr, d.node.Stdout = d.dir, d.log, d.log
-	d.node.Env = append(os.Environ(), d.env...)
-	if err := d.node.Start(); err != nil {
-		d.t.Fatal(err)
-	}
-	d.t.Cleanup(killed(d.node))
-	for ctx := limit(d.t); ; time.Sleep(50 * time.Millisecond) {
-		if res, err := http.Get(url + "/readyz"); err == nil { //nolint:noctx // of a test
-			res.Body.Close()
-			if res.StatusCode == http.StatusOK {
-				return
-			}
-		}
-		if ctx.Err() != nil {
-			d.t.Fatalf("it is not ready: %s", d.log)
-		}
-	}
+	line = strings.ReplaceAll(d.Replace.Replace(line), `"`, "")
+	d.node = d.Start(d.t, line, url)
 }
 
 // kill kills the node, as the page does by the name of the process.
-func (d *duty) kill() { killed(d.node)() }
-
-func killed(node *exec.Cmd) func() {
-	return func() {
-		_ = node.Process.Kill() // it may have ended
-		_ = node.Wait()
-	}
-}
+func (d *duty) kill() { d.node.Kill() }
 
 // run runs a block, and returns what it prints.
 func (d *duty) run(block string) (string, error) {
-	cmd := exec.CommandContext(limit(d.t), testkit.Program(d.t, "bash"), "-c", "set -eo pipefail\n"+d.replace.Replace(block)) //nolint:gosec // of the page
-	cmd.Dir, cmd.Env = d.dir, append(os.Environ(), d.env...)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	d.t.Helper()
+	return d.Run(d.t, block)
+}
+
+// prints is Shell.Prints; its failures show the log of the node.
+func (d *duty) prints(s docs.Step, form func(string) string, once bool) {
+	d.t.Helper()
+	d.Prints(d.t, s, form, once, func() string { return "The node says\n" + d.node.Log.String() })
 }
 
 // TestSRE runs all commands of the page for SREs, including a kill. Each works, or fails with the

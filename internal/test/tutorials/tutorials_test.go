@@ -2,20 +2,18 @@ package tutorials
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
+	"github.com/tidemark/tidemark/internal/test/transcript"
 )
 
 const root = "../../.."
@@ -32,7 +30,13 @@ func limit(t *testing.T) context.Context {
 // node starts everything in one process, and returns its URL.
 func node(t *testing.T) string {
 	t.Helper()
-	s, err := dev.Start(limit(t), dev.Config{})
+	return stack(t, dev.Config{}).URL
+}
+
+// stack starts everything in one process.
+func stack(t *testing.T, c dev.Config) *dev.Stack {
+	t.Helper()
+	s, err := dev.Start(limit(t), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +48,7 @@ func node(t *testing.T) string {
 	if err := s.AwaitReady(limit(t)); err != nil {
 		t.Fatal(err)
 	}
-	return s.URL
+	return s
 }
 
 func read(t *testing.T, path string) string {
@@ -93,46 +97,11 @@ func output(t *testing.T, dir string, env []string, program string, args ...stri
 	return string(out)
 }
 
-// built returns the path of the command, which all tests of the package share.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "tutorials")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "tidemark")
-	build := exec.Command("go", "build", "-o", file, "./cmd/tidemark")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		return file, fmt.Errorf("%w\n%s", err, out)
-	}
-	return file, nil
-})
+func TestMain(m *testing.M) { transcript.Main(m) }
 
-// wanted reports whether a test has used the command.
-var wanted atomic.Bool
-
-// command returns the path of the command.
-func command(t *testing.T) string {
+// inPython runs a program that uses the Python client, and returns what it prints.
+func inPython(t *testing.T, program string) string {
 	t.Helper()
-	wanted.Store(true)
-	file, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if wanted.Load() {
-		if file, err := built(); err == nil {
-			_ = os.RemoveAll(filepath.Dir(file))
-		}
-	}
-	os.Exit(code)
-}
-
-func TestPython(t *testing.T) {
 	python, err := servers.ClientPython(limit(t))
 	if err != nil {
 		t.Fatal(err)
@@ -141,8 +110,13 @@ func TestPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := write(t, filepath.Join(t.TempDir(), "badge.py"), examples(t, "docs/tutorials/python.md", "python", node(t))[0])
-	if out := output(t, "", []string{"PYTHONPATH=" + src}, python, "-B", program); !regexp.MustCompile(`\A(badge 2\n)+badge 0\n\z`).MatchString(out) {
+	file := write(t, filepath.Join(t.TempDir(), "program.py"), program)
+	return output(t, "", []string{"PYTHONPATH=" + src}, python, "-B", file)
+}
+
+func TestPython(t *testing.T) {
+	program := examples(t, "docs/tutorials/python.md", "python", node(t))[0]
+	if out := inPython(t, program); !regexp.MustCompile(`\A(badge 2\n)+badge 0\n\z`).MatchString(out) {
 		t.Errorf("it prints %q", out)
 	}
 }
