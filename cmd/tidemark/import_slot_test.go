@@ -87,6 +87,7 @@ func TestImportWithASlot(t *testing.T) {
 		"MongoDB has no replication slots":                          {"bridge", "rocketchat", "--source", t.TempDir(), "--slot", "chat"},
 		"--source of rocketchat must be the folder":                 {"bridge", "rocketchat", "--source", dsn, "--debezium", "rc"},
 		"--debezium has no mapping for zulip":                       {"bridge", "zulip", "--source", dsn, "--debezium", "cdc"},
+		"--debezium has no mapping for tinode":                      {"bridge", "tinode", "--source", dsn, "--debezium", "cdc"},
 		"--drop-slot removes a replication slot: name it with --sl": {"import", "mattermost", "--source", dsn, "--drop-slot"},
 	} {
 		if r := tidemark(t, "", args...); !strings.Contains(r.errout, want) {
@@ -109,7 +110,7 @@ func TestBridgeOfDebezium(t *testing.T) {
 	if _, err := kadm.NewClient(cl).CreateTopic(t.Context(), 1, 1, nil, "cdc.public.posts"); err != nil {
 		t.Fatal(err)
 	}
-	for id, tx := range map[string]int64{"p0": 1, "new": 1 << 31} { // the import has the first one
+	for id, tx := range map[string]uint32{"p0": 1, "new": testkit.TxID(t, dsn)} { // the import has the first one
 		value := fmt.Sprintf(`{"before":null,"after":{"id":"%s","channelid":"general","userid":"ann","createat":%d,"deleteat":0,"rootid":"","originalid":"","message":"hello","type":""},
 			"source":{"connector":"postgresql","ts_ms":%d,"snapshot":"false","sequence":"[\"1\",\"2\"]","schema":"public","table":"posts","txId":%d,"lsn":2},"op":"c"}`, id, last+1, last+1, tx)
 		if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: "cdc.public.posts", Value: []byte(value)}).FirstErr(); err != nil {

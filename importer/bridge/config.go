@@ -37,6 +37,7 @@ type Config struct {
 
 	spare   func() error          // called after each event and each batch; an error ends the bridge like a kill
 	part    int                   // changes of one transaction that are written at once
+	visible time.Duration         // how long a committed transaction may stay invisible
 	reached func(source.LSN) bool // reports whether the bridge ends, because everything before a position is written
 }
 

@@ -10,6 +10,7 @@
 //	refusal.go  errors that only a person can resolve
 //	session.go  one connection to the database and one producer
 //	feed.go     changes that Debezium writes
+//	visible.go  waits until queries see a transaction
 //	batch.go    transactions of the database as one of Kafka
 //	status.go   lag and backlog: metrics, readiness, lines in the log
 package bridge

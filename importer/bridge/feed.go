@@ -374,7 +374,7 @@ func (f *feed) group(all []*waitingChange) {
 	var id uint32
 	for _, h := range all {
 		if tx == nil || h.TxID != id {
-			tx, id = &source.Transaction{Time: h.Time}, h.TxID
+			tx, id = &source.Transaction{ID: h.TxID, Time: h.Time}, h.TxID
 			f.ready = append(f.ready, tx)
 		}
 		tx.At = max(tx.At, h.At)

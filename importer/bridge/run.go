@@ -25,6 +25,9 @@ func New(conf Config) *Bridge {
 	if conf.part == 0 {
 		conf.part = partChanges
 	}
+	if conf.visible == 0 {
+		conf.visible = visibleWithin
+	}
 	return &Bridge{conf: conf, status: newStatus(conf.Metrics)}
 }
 

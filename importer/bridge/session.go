@@ -186,6 +186,9 @@ func (s *session) step(ctx context.Context) error {
 		return err
 	}
 	if tx != nil {
+		if err := s.await(ctx, tx); err != nil {
+			return err
+		}
 		if err := s.take(ctx, tx); err != nil {
 			return err
 		}

@@ -57,7 +57,11 @@ func (p *Postgres) Close(ctx context.Context) error {
 
 // Moment returns the transactions that this one sees, in the form of ParseMoment.
 func (p *Postgres) Moment(ctx context.Context) (text string, err error) {
-	if err = p.tx.QueryRow(ctx, "SELECT txid_current_snapshot()::text").Scan(&text); err != nil {
+	return momentOf(ctx, p.tx)
+}
+
+func momentOf(ctx context.Context, from querier) (text string, err error) {
+	if err = from.QueryRow(ctx, "SELECT txid_current_snapshot()::text").Scan(&text); err != nil {
 		return "", inWords("what the snapshot has", err)
 	}
 	return text, nil
@@ -69,7 +73,10 @@ func (p *Postgres) Rows(ctx context.Context, table, query string, fn func(*Row) 
 }
 
 // Now reads the current state of a PostgreSQL database, with each query on its own.
-type Now struct{ conn *pgx.Conn }
+type Now struct {
+	conn *pgx.Conn
+	seen *Moment // at the newest look
+}
 
 // OpenNow connects to a database.
 func OpenNow(ctx context.Context, dsn string) (*Now, error) {
@@ -77,7 +84,7 @@ func OpenNow(ctx context.Context, dsn string) (*Now, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Now{conn}, nil
+	return &Now{conn: conn}, nil
 }
 
 // Close closes the connection.
@@ -92,6 +99,21 @@ func (n *Now) Rows(ctx context.Context, table, query string, fn func(*Row) error
 	return queryRows(ctx, n.conn, table, query, fn)
 }
 
+// Sees reports whether queries see a committed transaction, given the lower 32 bits of its number.
+func (n *Now) Sees(ctx context.Context, id uint32) (bool, error) {
+	if n.seen != nil && n.seen.Has(id) {
+		return true, nil
+	}
+	text, err := momentOf(ctx, n.conn)
+	if err != nil {
+		return false, err
+	}
+	if n.seen, err = ParseMoment(text); err != nil {
+		return false, err
+	}
+	return n.seen.Has(id), nil
+}
+
 // Retained returns what the database keeps for a slot.
 func (n *Now) Retained(ctx context.Context, slot string) (*Retained, error) {
 	return retainedBy(ctx, n.conn, slot)
@@ -100,6 +122,7 @@ func (n *Now) Retained(ctx context.Context, slot string) (*Retained, error) {
 // querier is a connection or a transaction.
 type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 func queryRows(ctx context.Context, from querier, table, query string, fn func(*Row) error) (found bool, err error) {

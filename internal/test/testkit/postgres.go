@@ -64,3 +64,18 @@ func SQL(t testing.TB, dsn, statements string) {
 		t.Fatalf("%v in\n%s", err, statements)
 	}
 }
+
+// TxID returns the lower 32 bits of the number of a transaction that a database has committed.
+func TxID(t testing.TB, dsn string) uint32 {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }() // it has ended
+	var id int64
+	if err := conn.QueryRow(t.Context(), "SELECT txid_current()").Scan(&id); err != nil {
+		t.Fatal(err)
+	}
+	return uint32(id) //nolint:gosec // the lower bits
+}
