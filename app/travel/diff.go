@@ -1,7 +1,9 @@
 package travel
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -258,6 +260,10 @@ func text(m protoreflect.Message, f protoreflect.FieldDescriptor) string {
 	if err != nil {
 		return ""
 	}
-	_, value, _ := strings.Cut(strings.TrimSuffix(string(b), "}"), ":")
-	return strings.TrimSpace(value)
+	var out bytes.Buffer
+	if err := json.Compact(&out, b); err != nil { // protojson's white space varies between builds
+		return ""
+	}
+	_, value, _ := strings.Cut(strings.TrimSuffix(out.String(), "}"), ":")
+	return value
 }
