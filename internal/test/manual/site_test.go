@@ -129,7 +129,8 @@ func (s *site) step(step docs.Step, form func(string) string) {
 		s.does(step.Command)
 		return
 	}
-	if strings.HasPrefix(step.Command, "tidemark query ") { // the node may still fold
+	// The node may still fold, or have to cut before there is something new to copy.
+	if strings.HasPrefix(step.Command, "tidemark query ") || strings.HasPrefix(step.Command, "tidemark snapshot create --node ") {
 		s.Prints(s.t, step, form, false, func() string { return "" })
 		return
 	}

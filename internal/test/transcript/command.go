@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // built builds the command for all tests of a package.
@@ -30,6 +32,7 @@ var wanted atomic.Bool
 // Command returns the path of the command, which it builds at the first call.
 func Command(t testing.TB) string {
 	t.Helper()
+	testkit.Program(t, "go")
 	wanted.Store(true)
 	file, err := built()
 	if err != nil {
