@@ -31,16 +31,16 @@
 // The invariants, whatever fails:
 //
 //   - A write never replaces a dominating stamp. Stamps are compared here. Redis executes the
-//     resulting writes only if each partition still has the owner that it had before the comparison.
-//     So a late writer, two members with one partition and a repeated or reordered suffix are
-//     harmless (write.go).
-//   - A partition's cursor in Redis moves only after everything before it was written, and it is lost
-//     together with the written values: after a wipe or a failover the records are read again from
-//     the cursor that is left (lua/advance.lua).
+//     resulting writes only if each partition still has the owner that it had before the
+//     comparison. So a late writer, two members with one partition and a repeated or reordered
+//     suffix are harmless (write.go).
+//   - A partition's cursor in Redis moves only after everything before it was written, and it is
+//     lost together with the written values: after a wipe or a failover the records are read again
+//     from the cursor that is left (lua/advance.lua).
 //   - tidemark:epoch exists only while Redis holds every partition up to where it stood when the
 //     filling began. Without it a reader answers with a miss, never with a number (view.go).
-//   - The cache and the fold never wait for each other: the cache is a consumer of the fold's topics,
-//     with bounded memory.
+//   - The cache and the fold never wait for each other: the cache is a consumer of the fold's
+//     topics, with bounded memory.
 //
 // Redis is a single primary, with or without replicas and Sentinel, and no Redis Cluster: the keys
 // of one transaction would be in different slots.

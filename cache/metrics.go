@@ -50,7 +50,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	m.skipped = m.records.WithLabelValues("skipped")
 	m.left = m.records.WithLabelValues("left-out")
 	m.coalesced, m.bad = m.records.WithLabelValues("coalesced"), m.records.WithLabelValues("bad")
-	for _, why := range []string{"empty", "epoch", "topics"} {
+	for _, why := range []string{"empty", "epoch", "topics", "format"} {
 		m.fillings.WithLabelValues(why)
 	}
 	if r != nil {

@@ -91,7 +91,7 @@ func New(c Config) (*Processor, error) {
 	if p.asker, err = kgo.NewClient(p.askerOptions()...); err != nil {
 		return nil, fmt.Errorf("processor: client: %w", err)
 	}
-	e.Ask(p.asker)
+	e.SetClient(p.asker)
 	p.admin = e.Admin
 	p.directory = group.NewDirectory(p.admin, cfg.Group, cfg.Topics.Inputs[events.Messages], cfg.Now)
 	return p, nil

@@ -23,8 +23,8 @@
 //   - A file is uploaded under the hash of its content and never changed. A creator relies on a
 //     file that is there already only if the manifest that it is about to replace names it, or if
 //     it is too young to be pruned (create.go).
-//   - So no later manifest can name a file that prune removes: one that no manifest names and that is
-//     older than the grace period (prune.go).
+//   - So no later manifest can name a file that prune removes: one that no manifest names and that
+//     is older than the grace period (prune.go).
 //   - A restored store comes into place by one rename, after the size and hash of each file and the
 //     digest of all records were verified (restore.go).
 //

@@ -1,6 +1,6 @@
-// Package cached reads what the cache role of Tidemark wrote to Redis: a user's channels, threads and
-// totals, in two round trips and without a node (docs/redis.md). It reads JSON values, the default of
-// --redis-values.
+// Package cached reads what the cache role of Tidemark wrote to Redis: a user's channels, threads
+// and totals, in two round trips and without a node (docs/redis.md). It reads JSON values, the
+// default of --redis-values.
 //
 //	view, err := cached.NewReader(rdb).View(ctx, "ann")
 //	if errors.Is(err, cached.ErrMiss) { … } // ask the query service: a miss is not a zero

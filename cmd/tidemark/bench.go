@@ -43,6 +43,9 @@ Example:
 // benches are in the order in which they run.
 var benches = []string{"fold", "scale", "memory", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
 
+// alone are the benches that need no brokers.
+var alone = []string{"fold", "scale", "memory", "snapshot", "inbox", "locks", "gateway"}
+
 // swarmName is the bench that runs the clients for the bench of the gateway, which starts them in a
 // process of their own.
 const swarmName = "swarm"
@@ -53,7 +56,7 @@ func (c *benchCmd) Run(a *verbs.App) error {
 	if len(names) == 0 {
 		names = benches
 		if len(c.Brokers) == 0 {
-			names = append(slices.Clone(benches[:5]), "locks", "gateway")
+			names = alone
 			fmt.Fprintln(a.Stderr, "no --brokers: skipping the benches of the whole path (make bench starts brokers)")
 		}
 	}
@@ -61,8 +64,11 @@ func (c *benchCmd) Run(a *verbs.App) error {
 		return swarm.Run(a.Ctx, a.Stdin, a.Stdout)
 	}
 	for _, name := range names {
-		if !slices.Contains(benches, name) {
+		switch {
+		case !slices.Contains(benches, name):
 			return verbs.Usagef("there is no bench %q; there are %s", name, strings.Join(benches, ", "))
+		case len(c.Brokers) == 0 && !slices.Contains(alone, name):
+			return verbs.Usagef("the bench %q needs --brokers; these need none: %s", name, strings.Join(alone, ", "))
 		}
 	}
 	if c.Profile != "" {

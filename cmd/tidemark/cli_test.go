@@ -49,6 +49,8 @@ func TestExitCodesAndErrors(t *testing.T) {
 		{"run --listen 127.0.0.1:0 --memory 1GiB --brokers " + nobody, exitFailed, []string{"no Kafka broker answers at " + nobody}},
 		{"dev --partitions 0", exitUsage, []string{"--partitions"}},
 		{"dev --kafka-listen 0.0.0.0:9092", exitUsage, []string{"--kafka-listen", "--insecure"}},
+		{"bench nothing", exitUsage, []string{`"nothing"`, "fold, scale"}},
+		{"bench fold live", exitUsage, []string{`"live" needs --brokers`, "locks, gateway"}},
 		{"version extra", exitUsage, []string{"extra"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {

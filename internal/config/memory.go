@@ -8,18 +8,20 @@ import (
 
 // Memory is how the memory limit of a process is shared out:
 //
-//	cache     limit/8, at least 1 MiB for each partition of the topics: one block cache that all stores share
-//	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half of the cache, for
-//	          Pebble takes memtables out of it
-//	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what has changed since the
-//	          last cut; part of the heap
+//	cache     limit/8, at least 1 MiB for each partition of the topics: one block cache that all
+//	          stores share
+//	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half
+//	          of the cache, because Pebble takes memtables out of it
+//	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what
+//	          has changed since the last cut; part of the heap
 //	queue     limit/8, at most 128 MiB: fetched records that wait to be folded; part of the heap
-//	fetch     limit/256, at least 16 MiB and at most 32 MiB: what the cache role fetches ahead from one broker, as it is
-//	          on the wire; part of the heap
-//	records   limit / 20 KiB, at least 50,000 and at most 400,000: records that the cache role joins before it writes
-//	          the newest value of each key to Redis; part of the heap
-//	heap      limit - cache - limit/16: the soft limit of the Go runtime (GOMEMLIMIT). The sixteenth is left for what
-//	          neither counts: the program itself, and memory that the C allocator has not given back
+//	fetch     limit/256, at least 16 MiB and at most 32 MiB: what the cache role fetches ahead
+//	          from one broker, as it is on the wire; part of the heap
+//	records   limit / 20 KiB, at least 50,000 and at most 400,000: records that the cache role
+//	          joins before it writes the newest value of each key to Redis; part of the heap
+//	heap      limit - cache - limit/16: the soft limit of the Go runtime (GOMEMLIMIT). The rest is
+//	          for what neither counts: the program itself, and memory that the C allocator has not
+//	          given back
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //

@@ -32,9 +32,9 @@ func (h trapped) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// TestPanicInTheHandshake: crypto/tls calls what gives it certificates and authorities in goroutines
-// of net/http. A panic in each of them, on either side, fails that handshake. The next ones succeed,
-// so no lock stayed held, and no goroutine stays.
+// TestPanicInTheHandshake: crypto/tls calls what gives it certificates and authorities in
+// goroutines of net/http. A panic in each of them, on either side, fails that handshake. The next
+// ones succeed, so no lock stayed held, and no goroutine stays.
 func TestPanicInTheHandshake(t *testing.T) {
 	var set atomic.Bool
 	log := slog.New(trapped{slog.DiscardHandler, &set})

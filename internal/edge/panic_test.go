@@ -140,8 +140,8 @@ func TestPanicInAccept(t *testing.T) {
 	}
 }
 
-// TestPanicInTheErrorLog: net/http logs a handler's panic where it has just recovered it. A panic of
-// the log ends that connection and not the process.
+// TestPanicInTheErrorLog: net/http logs a handler's panic where it has just recovered it. A panic
+// of the log ends that connection and not the process.
 func TestPanicInTheErrorLog(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/", site())

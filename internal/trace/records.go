@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// MaxAtOnce bounds the traces that a part of a node follows at once. Further ones get no span there:
-// a producer that samples everything must not make the engine slow.
+// MaxAtOnce bounds the traces that a part of a node follows at once. Further ones get no span
+// there: a producer that samples everything must not make the engine slow.
 const MaxAtOnce = 64
 
 // Spans are those of the records of one fetch, one for each parent.

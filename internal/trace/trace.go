@@ -7,8 +7,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Header is the name of the header of a record that carries a trace, as W3C Trace Context writes it:
-// version, trace, span and flags, in hexadecimal digits, with dashes between them.
+// Header is the name of the header of a record that carries a trace, as W3C Trace Context writes
+// it: version, trace, span and flags, in hexadecimal digits, with dashes between them.
 const Header = "traceparent"
 
 // Tracer begins spans. All of its methods may be called at once.

@@ -91,8 +91,8 @@ func TestEachPartition(t *testing.T) {
 	}
 }
 
-// TestPartitionsSideBySide: two of four partitions are worked on at a time, never three. Errors come
-// in the order of the partitions, and a panic is the error of its partition.
+// TestPartitionsSideBySide: two of four partitions are worked on at a time, never three. Errors
+// come in the order of the partitions, and a panic is the error of its partition.
 func TestPartitionsSideBySide(t *testing.T) {
 	a, _, _ := newApp(t)
 	f := bucketOf(t, 1, 2, 3, 4)

@@ -27,12 +27,12 @@ import (
 //	? a             GetUnread. GetInbox, ExplainUnread and Redis (inbox,
 //	                read-pointer, channel-latest) must agree; also "? a #general"
 //	? inbox a       GetInbox; the order and the totals of Redis are the same
-//	? inbox a unread    GetInbox, unread or flagged channels only; also "archived": archived channels only
+//	? inbox a unread    GetInbox, unread or flagged channels only; also "archived"
 //	? a in thread m1    a listed thread: GetThreads, ExplainUnread
 //	                    and inbox-threads
 //	? threads a     GetThreads, with the totals of GetInbox
 //	? explain a     ExplainUnread, with the event that put the pointer there; also: in thread m1
-//	? badge a       what an app draws: the dot, the count in channels and threads, the count as "99+"
+//	? badge a       what an app draws: the dot, the count in channels and threads, "99+"
 //	? #general      GetChannel
 //	? told a        deltas of the user since the last such question; also: in thread m1
 //	? receipts m1   who received and who read a message: GetReceipts

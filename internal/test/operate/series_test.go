@@ -85,7 +85,7 @@ func listed(topic func(string) string) map[string]known {
 		"tidemark_gateway_handshakes_total": of("result", "accepted", "full", "failed", "400", "401", "403", "429", "503", "1013", "4401", "4429"),
 		"tidemark_gateway_shown_total":      of("outcome", "equal", "different", "unknown"),
 		"tidemark_cache_deltas_total":       of("result", "applied", "stale", "skipped", "left-out", "coalesced", "bad"),
-		"tidemark_cache_rebuilds_total":     of("reason", "empty", "epoch", "topics"), // "format" begins with the first such filling
+		"tidemark_cache_rebuilds_total":     of("reason", "empty", "epoch", "topics", "format"),
 		"tidemark_sql_rebuilds_total":       of("reason"),
 		"tidemark_sql_records_total":        of("result", "written", "coalesced", "skipped", "bad"),
 		"tidemark_redis_errors_total":       of("role"),

@@ -37,13 +37,13 @@ type Engine struct {
 	Arrivals arrivals.Registry     // watches of users in all partitions
 }
 
-// New creates the engine for a configuration. Ask sets its client.
+// New creates the engine for a configuration. SetClient sets its client.
 func New(cfg setup.Checked) *Engine {
 	return &Engine{Config: cfg, Log: cfg.Logger, Metrics: metrics.New(cfg.Topics)}
 }
 
-// Ask sets the client for requests to the brokers.
-func (r *Engine) Ask(client *kgo.Client) {
+// SetClient sets the client for requests to the brokers.
+func (r *Engine) SetClient(client *kgo.Client) {
 	r.Config.BatchBytes = inflate.Limit(client)
 	r.Admin = kadm.NewClient(client)
 }

@@ -44,7 +44,7 @@ func newEngine(t *testing.T, partitions map[string]int32) (*Engine, *kfake.Clust
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	e.Ask(client)
+	e.SetClient(client)
 	return e, cluster
 }
 

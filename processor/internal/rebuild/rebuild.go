@@ -137,7 +137,7 @@ func newRebuild(c Config) (*rebuild, error) {
 	if r.feeders, err = r.openFeeders(); err != nil {
 		return nil, fmt.Errorf("rebuild: %w", err)
 	}
-	e.Ask(r.feeders[0].Client)
+	e.SetClient(r.feeders[0].Client)
 	return r, nil
 }
 
