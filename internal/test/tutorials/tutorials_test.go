@@ -144,27 +144,6 @@ func TestReact(t *testing.T) {
 	}
 }
 
-// TestPage runs the script of the page for frontend developers, with a stand-in for the page.
-func TestPage(t *testing.T) {
-	url := node(t)
-	html := examples(t, "docs/start/frontend.md", "html", url)[0]
-	_, script, ok := strings.Cut(html, `<script type="module">`)
-	script, _, end := strings.Cut(script, "</script>")
-	if !ok || !end {
-		t.Fatalf("there is no script in %s", html)
-	}
-	project := t.TempDir()
-	if err := os.CopyFS(filepath.Join(project, "tidemark"), os.DirFS(filepath.Join(root, "clients", "js", "src"))); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(project, "package.json"), `{"type": "module"}`)
-	write(t, filepath.Join(project, "page.js"), script)
-	write(t, filepath.Join(project, "test.js"), strings.ReplaceAll(read(t, "internal/test/tutorials/testdata/page.js"), "http://127.0.0.1:8080", url))
-	if out := output(t, project, nil, testkit.Program(t, "node"), "--experimental-websocket", "--no-warnings", "test.js"); out != "read\n" {
-		t.Errorf("it prints %q", out)
-	}
-}
-
 // TestCurl: the calls of the page for backend engineers return the answers that it shows.
 func TestCurl(t *testing.T) {
 	url := node(t)
