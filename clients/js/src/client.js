@@ -351,7 +351,7 @@ export class TidemarkClient {
     } catch {
       return this.#lost(1003, 'a frame is no JSON');
     }
-    if (frame === null || typeof frame !== 'object') return this.#lost(1003, 'a frame is no JSON object');
+    if (frame === null || typeof frame !== 'object' || Array.isArray(frame)) return this.#lost(1003, 'a frame is no JSON object');
     this.#watch();
     this.#apply(frame);
     this.#emit(frame);

@@ -83,7 +83,7 @@ func TestModule(t *testing.T) {
 			passed[e.Test] = true
 		}
 	}
-	for _, want := range []string{"TestFrames", "TestVectors", "TestCalls", "TestWatch", "TestDeviceOfANode", "TestCached"} {
+	for _, want := range []string{"TestFrames", "TestSessions", "TestVectors", "TestCalls", "TestWatch", "TestDeviceOfANode", "TestCached"} {
 		if !passed[want] {
 			t.Errorf("%s did not run:\n%s", want, out)
 		}
