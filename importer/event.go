@@ -64,6 +64,7 @@ type Event struct {
 	Private    bool // a read that others do not see
 	Quiet      bool // for comparisons only: the product's own numbers leave out this message, or the unread messages of this pointer
 	Emptied    bool // for comparisons only: a deleted message whose thread and mentions the product no longer has
+	Whole      bool // for comparisons only: a pointer of a channel that has also read all of its threads
 	Before     bool // a pointer right before the message ID
 	Threads    bool // a pointer that also reads the channel's threads; in an import, one after the newest message
 

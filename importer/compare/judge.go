@@ -11,6 +11,7 @@ import (
 // Evidence is what the comparison has found out about a pair whose numbers differ.
 type Evidence struct {
 	Theirs, Ours Numbers
+	Thread       bool     // the pair is a thread
 	Known        bool     // the node has the channel
 	Excluded     Excluded // by ExplainUnread
 	Messages     []string // the ids behind our number, at most 1,000
@@ -87,8 +88,12 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 	if difference == 0 {
 		return Equal, "", true
 	}
+	doubt := p.Threads && e.Thread
 	if e.Rows == nil {
-		return p.explain(difference, e.Excluded)
+		if doubt {
+			return "", "", false
+		}
+		return p.explain(difference, e.Excluded, false)
 	}
 	r := e.Rows
 	switch {
@@ -101,10 +106,10 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 	case r.Left && e.Theirs.Unread > 0:
 		return TheirsWrong, "after leaving", true
 	}
-	if b, reason, ok = p.explain(difference, r.Excluded); ok {
+	if b, reason, ok = p.explain(difference, r.Excluded, doubt); ok {
 		return b, reason, true
 	}
-	if b, reason, ok = p.explain(-difference, r.Less); ok {
+	if b, reason, ok = p.explain(-difference, r.Less, doubt); ok {
 		return b, reason, true
 	}
 	if difference < 0 && (e.Theirs.capped || slices.Contains(caps, e.Theirs.Unread)) {

@@ -18,7 +18,7 @@ func ids(list ...string) (all []Source) {
 
 // Each kind of difference has its bucket and its reason.
 func TestJudge(t *testing.T) {
-	mattermost, table, tinode := &MattermostPolicy, &TablePolicy, &TinodePolicy
+	mattermost, table, tinode, synapse := &MattermostPolicy, &TablePolicy, &TinodePolicy, &SynapsePolicy
 	for name, c := range map[string]struct {
 		policy *Policy
 		e      Evidence
@@ -39,6 +39,8 @@ func TestJudge(t *testing.T) {
 		"the best of a distance":  {tinode, Evidence{Theirs: with(4, 0), Ours: with(1, 0), Rows: &Recount{Unread: 1, ToEnd: 4, Excluded: Excluded{Deleted: 3}}}, NotComparable, "3 deleted, but counted: their number has all that follows"},
 		"a distance too large":    {tinode, Evidence{Theirs: with(5, 0), Ours: with(1, 0), Rows: &Recount{Unread: 1, ToEnd: 4, Excluded: Excluded{Deleted: 4}}}, TheirsWrong, "4 deleted, but counted"},
 		"a distance, all read":    {tinode, Evidence{Theirs: with(3, 0), Ours: with(0, 0), Excluded: Excluded{Deleted: 3}}, TheirsWrong, "3 deleted, but counted"},
+		"policy explains as much": {synapse, Evidence{Thread: true, Theirs: with(1, 0), Ours: with(0, 0), Rows: &Recount{Excluded: Excluded{Deleted: 1, BeforeJoin: 1}}}, ByPolicy, "1 from before they joined again"},
+		"without the rows":        {synapse, Evidence{Theirs: with(1, 0), Ours: with(0, 0), Excluded: Excluded{Silent: 1}}, ByPolicy, "1 notices"},
 		"keywords":                {mattermost, Evidence{Theirs: with(2, 1), Ours: with(2, 0)}, ByPolicy, "mentions by keywords"},
 		"own and mentions":        {mattermost, Evidence{Theirs: with(2, 1), Ours: with(1, 0), Excluded: Excluded{Own: 1}}, ByPolicy, "1 of their own"},
 		"silent that mention":     {table, Evidence{Theirs: with(2, 2), Ours: with(1, 1), Excluded: Excluded{Silent: 1}}, ByPolicy, "1 silent"},
@@ -78,6 +80,14 @@ func TestJudgeAsksForRows(t *testing.T) {
 			t.Errorf("%s: %s: %s", name, b, reason)
 		}
 	}
+	for name, e := range map[string]Evidence{
+		"wrong, by the node's reasons": {Thread: true, Theirs: with(2, 0), Ours: with(1, 0), Known: true, Excluded: Excluded{Deleted: 1}},
+		"policy, by these":             {Thread: true, Theirs: with(2, 0), Ours: with(1, 0), Known: true, Excluded: Excluded{BeforeJoin: 1}},
+	} {
+		if b, reason, ok := SynapsePolicy.Judge(&e); ok {
+			t.Errorf("a thread of Synapse, %s: %s: %s", name, b, reason)
+		}
+	}
 	unknown := Evidence{Theirs: with(0, 0), Ours: with(0, 0), Rows: &Recount{Unread: 2, Messages: ids("a", "b")}}
 	if b, reason, _ := TablePolicy.Judge(&unknown); b != OursWrong || !strings.Contains(reason, "does not have the channel") {
 		t.Errorf("a channel that is missing: %s: %s", b, reason)
@@ -90,21 +100,21 @@ func TestJudgeAsksForRows(t *testing.T) {
 
 // Of all sets of causes that add up, the result is the smallest one.
 func TestFewestCauses(t *testing.T) {
-	_, reason, ok := TablePolicy.explain(3, Excluded{Own: 1, Deleted: 2, Silent: 3})
+	_, reason, ok := TablePolicy.explain(3, Excluded{Own: 1, Deleted: 2, Silent: 3}, false)
 	if !ok || reason != "3 silent" {
 		t.Errorf("%q, %v", reason, ok)
 	}
-	b, reason, ok := TablePolicy.explain(6, Excluded{Own: 1, Deleted: 2, Silent: 3})
+	b, reason, ok := TablePolicy.explain(6, Excluded{Own: 1, Deleted: 2, Silent: 3}, false)
 	if !ok || b != TheirsWrong || !strings.Contains(reason, "2 deleted") {
 		t.Errorf("%s: %q, %v", b, reason, ok)
 	}
-	if _, reason, ok := TablePolicy.explain(1, Excluded{Deleted: 2, Silent: 1}); !ok || reason != "1 silent" {
+	if _, reason, ok := TablePolicy.explain(1, Excluded{Deleted: 2, Silent: 1}, false); !ok || reason != "1 silent" {
 		t.Errorf("all of one cause comes before a part of another: %q, %v", reason, ok)
 	}
-	if _, reason, ok := TablePolicy.explain(7, Excluded{Own: 1, Deleted: 2, Silent: 3}); ok {
+	if _, reason, ok := TablePolicy.explain(7, Excluded{Own: 1, Deleted: 2, Silent: 3}, false); ok {
 		t.Errorf("7 of 6: %q", reason)
 	}
-	if _, reason, ok := (&Policy{}).explain(1, Excluded{Own: 1}); ok {
+	if _, reason, ok := (&Policy{}).explain(1, Excluded{Own: 1}, false); ok {
 		t.Errorf("without rules: %q", reason)
 	}
 }

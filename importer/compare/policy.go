@@ -52,6 +52,9 @@ type Policy struct {
 	Distance bool
 	// OnlyMentions is the reason why its numbers may count only messages that mention the user.
 	OnlyMentions string
+	// Threads means that the product counts replies that only the rows of the source show. So these
+	// explain a number of a thread, and it is not wrong where policy explains it as well.
+	Threads bool
 	// Mentions is the reason why the product's mentions may differ without an error; "" for none.
 	Mentions string
 }
@@ -61,14 +64,18 @@ var caps = []int64{99, 100, 999, 1000}
 
 // explain returns the causes whose messages add up to the difference, with the worst of their
 // buckets. Products mostly count all messages of a cause or none, so causes that count as a whole
-// come first, and of these the fewest causes. It reports false if there are none.
-func (p *Policy) explain(difference int64, excluded Excluded) (b Bucket, reason string, ok bool) {
+// come first, and of these the fewest causes. With doubt, causes of policy alone come before others
+// of the same number. It reports false if there are none.
+func (p *Policy) explain(difference int64, excluded Excluded, doubt bool) (b Bucket, reason string, ok bool) {
 	best, rank := uint(0), 0
 	for set := uint(1); set < 1<<causes; set++ {
 		fits, whole := p.fits(set, difference, excluded)
-		r := bits.OnesCount(set)
+		r := 2 * bits.OnesCount(set)
+		if doubt && p.wrong(set) {
+			r++
+		}
 		if !whole {
-			r += int(causes)
+			r += 2 * int(causes+1)
 		}
 		if fits && (best == 0 || r < rank) {
 			best, rank = set, r
@@ -78,19 +85,29 @@ func (p *Policy) explain(difference int64, excluded Excluded) (b Bucket, reason 
 		return "", "", false
 	}
 	b = ByPolicy
+	if p.wrong(best) {
+		b = TheirsWrong
+	}
 	var parts []string
 	for c := range causes {
 		if best&(1<<c) == 0 {
 			continue
 		}
 		rule := p.Rules[c]
-		if rule.Bucket == TheirsWrong {
-			b = TheirsWrong
-		}
 		n := min(excluded[c], difference-int64(bits.OnesCount(best)-1)) // each other cause has at least one
 		parts = append(parts, fmt.Sprintf("%d %s", n, rule.What))
 	}
 	return b, strings.Join(parts, ", "), true
+}
+
+// wrong reports whether a cause of a set is an error of the product.
+func (p *Policy) wrong(set uint) bool {
+	for c := range causes {
+		if set&(1<<c) != 0 && p.Rules[c].Bucket == TheirsWrong {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether the causes of a set can add up to a difference, with at least one message of

@@ -59,6 +59,7 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 	}
 	pointer, explicit := c.pointer(p)
 	r.Emptied = c.emptied(p, pointer, explicit)
+	whole := c.whole(p)
 	for i := 0; i < len(c.posts); i++ {
 		x := &c.posts[i]
 		in := p.Thread == "" && x.counts() || p.Thread != "" && x.Thread == p.Thread && !x.Broadcast && !x.Silent
@@ -71,6 +72,7 @@ func (c *channelRows) count(p Pair, now int64) (r Recount) {
 			case p.Thread != "": // they began to follow it by a reply of their own, which read these
 				r.Excluded[BeforeJoin]++
 			}
+		case i < whole:
 		case p.Thread != "" && x.Thread != p.Thread:
 		case x.deleted(now):
 			r.Excluded[Deleted]++
@@ -186,6 +188,17 @@ func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 		}
 	}
 	return read, false
+}
+
+// whole returns how many messages the user has read in the pair's thread by reading the channel with
+// all of its threads.
+func (c *channelRows) whole(p Pair) (read int) {
+	for _, e := range c.pointers {
+		if p.Thread != "" && e.User == p.User && e.Whole {
+			read = max(read, c.after(func(x *post) bool { return x.At <= e.At }))
+		}
+	}
+	return read
 }
 
 // emptied reports whether messages whose content is gone may have changed a number. One of the user

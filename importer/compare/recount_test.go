@@ -180,6 +180,15 @@ func TestRecountOfLess(t *testing.T) {
 	if r := got[thread]; r.Unread != 0 || r.Excluded != (Excluded{Unfollowed: 2}) {
 		t.Errorf("in the thread: %+v", r)
 	}
+	for _, whole := range []bool{false, true} {
+		read := importer.Event{Kind: importer.KindPointer, Channel: "c", User: "eve", At: at(1000), Whole: whole}
+		if got, err = recount(t.Context(), &rowsOf{events: append(list, read)}, []Pair{thread}, at(1000)); err != nil {
+			t.Fatal(err)
+		}
+		if r := got[thread]; whole != (r.Excluded == Excluded{}) {
+			t.Errorf("in the thread, the channel read with its threads %v: %+v", whole, r)
+		}
+	}
 	less := Policy{Rules: map[Cause]Rule{Quiet: {ByPolicy, "stickers less"}}}
 	e := &Evidence{Known: true, Theirs: with(1, 0), Ours: with(3, 0), Rows: &Recount{Unread: 3, Less: Excluded{Quiet: 2}}}
 	if b, reason, ok := less.Judge(e); b != ByPolicy || reason != "2 stickers less" || !ok {

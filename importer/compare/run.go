@@ -223,7 +223,7 @@ func (c *comparison) judge(ctx context.Context) error {
 	for i, p := range sorted(c.settled) {
 		c.Progress(importer.Progress{Phase: "explaining differences", Done: int64(i), Total: int64(len(c.settled))})
 		r := c.settled[p]
-		e := &Evidence{Theirs: r.theirs, Ours: r.ours.Numbers, Known: r.ours.known}
+		e := &Evidence{Thread: p.Thread != "", Theirs: r.theirs, Ours: r.ours.Numbers, Known: r.ours.known}
 		if e.Known {
 			x, err := n.explain(ctx, p)
 			if err != nil {

@@ -20,6 +20,7 @@ var SynapsePolicy = Policy{
 		Muted:      {ByPolicy, "less, because they muted the room"},
 		Earlier:    {ByPolicy, "less from while they had muted the room"},
 	},
+	Threads:  true,
 	Mentions: "mentions by display name, keywords and personal push rules are not in its events",
 }
 

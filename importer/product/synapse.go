@@ -164,9 +164,10 @@ func synapsePointer(f fields, e *importer.Event) bool {
 	if err := json.Unmarshal([]byte(f.Text("data")), &data); err != nil {
 		f.problems.Add(f.origin(), "the data of a receipt is no JSON object: taken as of the time of its event", f.Text("user_id"))
 	}
+	_, threaded := f.Get("thread_id")
 	*e = importer.Event{
 		Kind: importer.KindPointer, Channel: f.Text("room_id"), User: f.Text("user_id"), At: f.at("at"), Until: data.At,
-		Private: f.Text("receipt_type") == "m.read.private", Thread: f.Text("thread_id"),
+		Private: f.Text("receipt_type") == "m.read.private", Thread: f.Text("thread_id"), Whole: !threaded,
 	}
 	if e.Thread == "main" {
 		e.Thread = ""
