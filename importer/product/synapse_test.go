@@ -254,3 +254,26 @@ func TestNumbersOfSynapse(t *testing.T) {
 		t.Errorf("of one: %q, %v", got, err)
 	}
 }
+
+// The statements of heal raise and lower a number, whether Synapse has summed up its messages or
+// not.
+func TestHealedNumbersOfSynapse(t *testing.T) {
+	const room, ann, bob = "!r:here", "@ann:here", "@bob:here"
+	s := chats.NewSynapse(1_700_000_000_000)
+	s.Room(room, ann, bob)
+	s.Send(room, ann, chats.Message{Body: "summed up"})
+	s.Send(room, ann, chats.Message{Body: "summed up"})
+	s.Rotate()
+	for range 3 {
+		s.Send(room, ann, chats.Message{Body: "later"})
+	}
+	change, read := openSynapse(t, s.SQL())
+	is := int64(5)
+	for _, want := range []int64{7, 4, 3, 2, 0, 1} {
+		change(SynapseHealPrologue + SynapseHeal(bob, room, "", is, want))
+		is = want
+		if got, _, err := numbers(t, read("tidemark"), bob); err != nil || got != fmt.Sprintf("%s %s: %d 0", bob, room, want) {
+			t.Errorf("want %d: %q, %v", want, got, err)
+		}
+	}
+}
