@@ -7,6 +7,7 @@ import (
 	"github.com/tidemark/tidemark/importer/compare"
 	"github.com/tidemark/tidemark/internal/test/folded"
 	"github.com/tidemark/tidemark/internal/test/matrix"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 )
 
 // judgeTopics compares the numbers that follow from the topics with those that follow from the
@@ -71,19 +72,48 @@ func (b *bed) judgeLines(w *world, t *truth, lines []compare.Line, told map[stri
 		}
 		b.judgeTold(l, told[l.User], moved)
 	}
-	for of, n := range moved {
-		if n != 0 {
-			b.t.Errorf("%s in %s: Synapse's tables have %d more than /sync", of[0], of[1], n)
-		}
-	}
-	for user, places := range told {
-		for at, reported := range places {
-			if reported != (matrix.Counts{}) {
-				b.t.Errorf("%s in %s %s: /sync told %+v, and no line has it", user, at.Room, at.Thread, reported)
-			}
-		}
-	}
+	b.judgeRest(told, moved)
 	b.t.Log(buckets)
+}
+
+// told restarts Synapse, so that it has nothing in its caches, and returns the numbers that it tells
+// its users. After that Synapse is ended, so that nothing changes.
+func (b *bed) told(w *world) map[string]map[matrix.Place]matrix.Counts {
+	b.t.Helper()
+	b.synapse.Kill()
+	b.synapse.Start()
+	told := map[string]map[matrix.Place]matrix.Counts{}
+	for _, u := range w.names {
+		var err error
+		if told[u], err = w.users[u].Sync(b.t.Context()); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.synapse.Kill()
+	return told
+}
+
+// judgeHealed makes sums of Synapse wrong, runs the statements of tidemark heal in its database, and
+// compares again. No number may be wrong then, and Synapse must tell its users the corrected
+// numbers.
+func (b *bed) judgeHealed(w *world, url string) {
+	b.t.Helper()
+	testkit.SQL(b.t, b.pg.DSN, "UPDATE event_push_summary SET notif_count = notif_count + 20 WHERE notif_count <> 0")
+	statements, err := command(b.t, b.args("heal", "--addr", url)...).Output()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	testkit.SQL(b.t, b.pg.DSN, string(statements))
+	told := b.told(w)
+	moved := map[[2]string]int64{}
+	for _, l := range b.compared(url) {
+		if l.Bucket == compare.TheirsWrong || l.Bucket == compare.OursWrong {
+			b.t.Errorf("after heal: %s\n%s", &l, statements)
+		}
+		b.judgeTold(&l, told[l.User], moved)
+	}
+	b.judgeRest(told, moved)
+	b.t.Logf("heal had %d statements", strings.Count(string(statements), "\n-- "))
 }
 
 // judgeTold compares Synapse's number in a line with /sync. If Synapse has summed up both a room
@@ -100,5 +130,22 @@ func (b *bed) judgeTold(l *compare.Line, told map[matrix.Place]matrix.Counts, mo
 	moved[[2]string{l.User, l.Channel}] += more
 	if reported.Mentions != *l.Theirs.Mentions || l.Thread == "" && more < 0 || l.Thread != "" && more > 0 {
 		b.t.Errorf("%s, and /sync told %d (%d @)", l, reported.Unread, reported.Mentions)
+	}
+}
+
+// judgeRest fails for the sums of judgeTold that are not 0, and for numbers of /sync without a line.
+func (b *bed) judgeRest(told map[string]map[matrix.Place]matrix.Counts, moved map[[2]string]int64) {
+	b.t.Helper()
+	for of, n := range moved {
+		if n != 0 {
+			b.t.Errorf("%s in %s: Synapse's tables have %d more than /sync", of[0], of[1], n)
+		}
+	}
+	for user, places := range told {
+		for at, reported := range places {
+			if reported != (matrix.Counts{}) {
+				b.t.Errorf("%s in %s %s: /sync told %+v, and no line has it", user, at.Room, at.Thread, reported)
+			}
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,13 +153,29 @@ func (b *bed) kills() map[string]func() {
 // node starts a node on the topics, and returns its address once it is ready.
 func (b *bed) node() (url string) {
 	b.t.Helper()
+	addr := freeAddress(b.t)
+	url = "http://" + addr
+	node := begin(b.t, "run", "--roles", "processor,query", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--data-dir", b.t.TempDir(),
+		"--listen", addr, "--advertise", url, "--memory", "256MiB")
+	testkit.Await(b.t, "the node is ready", func() bool {
+		node.running()
+		res, err := http.Get(url + "/readyz") //nolint:noctx // a test's own server
+		if err != nil {
+			return false
+		}
+		_ = res.Body.Close() // the status has the answer
+		return res.StatusCode == http.StatusOK
+	})
+	return url
+}
+
+// freeAddress returns an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		b.t.Fatal(err)
+		t.Fatal(err)
 	}
-	addr := l.Addr().String()
-	_ = l.Close() // the node listens there next
-	begin(b.t, "run", "--roles", "processor,query", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--data-dir", b.t.TempDir(),
-		"--listen", addr, "--advertise", "http://"+addr, "--memory", "256MiB")
-	return "http://" + addr
+	_ = l.Close() // the caller's server listens there next
+	return l.Addr().String()
 }
