@@ -11,4 +11,5 @@
 //	judge_test.go    the numbers of Tidemark, of Synapse and of tidemark compare
 //	causes_test.go   which reasons of a difference what was done allows
 //	servers_test.go  the servers and the command, which are killed
+//	tour_test.go     the tour of docs/import/synapse.md, typed into a shell
 package synapse
