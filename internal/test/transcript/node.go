@@ -27,7 +27,7 @@ func (s *Shell) Start(t testing.TB, command, url string) *Node {
 	// exec replaces the shell, so Kill kills the node.
 	n.Cmd = exec.CommandContext(ctx, testkit.Program(t, "bash"), "-c", "exec "+command) //nolint:gosec // a line of the page
 	n.Dir, n.Stderr, n.Stdout, n.Env = s.Dir, n.Log, n.Log, append(os.Environ(), s.Env...)
-	if err := n.Cmd.Start(); err != nil {
+	if err := n.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(n.Kill)
