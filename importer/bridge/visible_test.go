@@ -67,7 +67,7 @@ func TestCommitsThatNobodySees(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	<-followed // the next one continues from its state
+	t.Logf("the bridge ended: %v", <-followed) // the next one continues from its state
 	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
 	b.importTo("whole.", nil)
 	want, _ := b.fold("whole.")

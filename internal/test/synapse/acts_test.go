@@ -1,12 +1,17 @@
 package synapse
 
 import (
+	"slices"
+
 	"github.com/tidemark/tidemark/internal/test/matrix"
 )
 
 // do performs an action through the client API, and records it.
 func (w *world) do(a act) (id string) {
 	w.t.Helper()
+	if w.forgets(&a) {
+		return ""
+	}
 	u, ctx := w.users[a.user], w.t.Context()
 	var err error
 	switch a.kind {
@@ -49,7 +54,7 @@ func (w *world) do(a act) (id string) {
 	}
 	if a.id != "" {
 		a.room.events = append(a.room.events, a.id)
-		m := &message{author: a.user, kind: a.kind, thread: a.thread}
+		m := &message{author: a.user, kind: a.kind, thread: a.thread, mentions: a.mentions}
 		if a.kind == edits {
 			m.edits = a.of
 		}
@@ -57,6 +62,28 @@ func (w *world) do(a act) (id string) {
 	}
 	w.acts = append(w.acts, a)
 	return a.id
+}
+
+// forgets reports whether an import cannot learn whom a version of a reply mentioned, because the
+// action replaces or redacts it. It reads the newest version only. So the users do this only once
+// the bridge follows them; meanwhile an edit keeps the mentions.
+func (w *world) forgets(a *act) bool {
+	if w.followed {
+		return false
+	}
+	switch of := w.messages[a.of]; {
+	case a.kind == edits && of.thread != "":
+		a.mentions, of.mentions = union(a.mentions, of.mentions), union(a.mentions, of.mentions)
+	case a.kind == redacts && of.kind == edits:
+		return w.messages[of.edits].thread != ""
+	}
+	return false
+}
+
+// union returns what is in at least one of two lists.
+func union(a, b []string) []string {
+	all := slices.Sorted(slices.Values(append(slices.Clone(a), b...)))
+	return slices.Compact(all)
 }
 
 // emoji returns a new text for a reaction, because a user cannot react twice in the same way.

@@ -84,6 +84,7 @@ func playSynapse(t *testing.T, seed uint64) {
 	if <-imported.ended; imported.failed != nil {
 		t.Fatal(&imported.out)
 	}
+	w.followed = true
 	bridge := begin(t, b.args("bridge", "--slot", "chat")...)
 	kills := b.kills()
 	kills["the bridge"] = func() {

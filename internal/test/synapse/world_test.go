@@ -56,6 +56,7 @@ type room struct {
 // message has what the world keeps of a message or an edit.
 type message struct {
 	author, thread, edits string
+	mentions              []string
 	gone                  bool
 	kind                  kind
 }
@@ -70,6 +71,7 @@ type world struct {
 	rooms  []*room
 	acts   []act
 
+	followed bool // by the bridge
 	messages map[string]*message
 	muted    map[string]bool // rules that exist, by user, kind and room
 }
