@@ -218,7 +218,7 @@ func TestSizesAndColours(t *testing.T) {
 		scheme        string
 		keep          bool // take pictures
 	}{
-		{360, 640, "light", false}, {390, 844, "light", true}, {390, 844, "dark", true}, {1024, 768, "light", true}, {1280, 800, "light", true},
+		{360, 640, "light", false}, {390, 844, "light", true}, {390, 844, "dark", true}, {1024, 768, "light", true}, {1024, 768, "dark", true}, {1280, 800, "light", true},
 		{1440, 900, "light", true}, {1440, 900, "dark", true}, {1920, 1080, "dark", false},
 	} {
 		b.scheme(c.scheme)
