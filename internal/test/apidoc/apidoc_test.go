@@ -2,6 +2,7 @@ package apidoc
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -10,8 +11,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/test/testkit/servers"
 )
 
 const docs = "../../../docs"
@@ -224,5 +230,32 @@ func walk(v any, fn func(string)) {
 		for _, x := range v {
 			walk(x, fn)
 		}
+	}
+}
+
+// docs/asyncapi.json is valid by AsyncAPI's own schema of its version.
+func TestAsyncAPIFitsItsSchema(t *testing.T) {
+	testkit.Program(t, "npm")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	modules, err := servers.NodeModules(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(modules, "@asyncapi", "specs", "schemas", "3.0.0-without-$id.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text := written(t)
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Error(err)
+	}
+	doc.(map[string]any)["channels"] = 7.0
+	if schema.Validate(doc) == nil {
+		t.Error("channels may be a number")
 	}
 }
