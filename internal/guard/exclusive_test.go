@@ -27,7 +27,7 @@ var exclusive = map[string]string{
 	"gateway/hub.go: Names: h.mu":                               "copies the keys of a map",
 	"gateway/hub.go: all: h.mu":                                 "copies pointers of a map of maps",
 	"gateway/hub.go: kick: h.mu":                                "copies a list and clears flags of its elements",
-	"gateway/hub.go: unlocked: h.mu":                            "takes it back for the caller, whose defer releases it",
+	"gateway/internal/sliced/sliced.go: Without: m":             "takes it back for the caller, whose defer releases it",
 	"gateway/internal/wire/conn.go: Shut: c.mu":                 "sets a field and empties a list",
 	"gateway/internal/wire/ping.go: ping: c.mu":                 "copies fields",
 	"gateway/internal/wire/writers.go: alone: ws.mu":            "sets a flag",
