@@ -60,7 +60,21 @@ func newCluster(t *testing.T, env testkit.Env) *cluster {
 		adm: testkit.Admin(t, env.Brokers),
 	}
 	t.Cleanup(func() { _ = c.rdb.Close() })
+	c.read()
 	return c
+}
+
+// read makes the group one that has read its topic before. A group without offsets begins where the
+// log ends when it asks, which may be behind the first messages of a test.
+func (c *cluster) read() {
+	c.t.Helper()
+	var at kadm.Offsets
+	for p := range int32(clusterPartitions) {
+		at.AddOffset(c.messages, p, 0, -1)
+	}
+	if err := c.adm.CommitAllOffsets(context.Background(), c.group, at); err != nil {
+		c.t.Fatal(err)
+	}
 }
 
 // node is one of the gateways.
