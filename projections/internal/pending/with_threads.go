@@ -33,7 +33,7 @@ func (p *Fold) ThreadsReached(c *state.Channel, r *state.Row) uint32 {
 	}
 	var w state.WithThreads
 	if x.WithThreads != nil {
-		w = *x.WithThreads
+		w = x.WithThreads.Targets()
 	}
 	readOpen(&w, c, x.OpenReads, math.MaxInt64)
 	return w.To
@@ -46,7 +46,7 @@ func (p *Fold) withThreadsOf(r *state.Row) state.WithThreads {
 		of = p.PairOf(r)
 	}
 	if x := p.ExtraOfPair(of); x != nil && x.WithThreads != nil {
-		return *x.WithThreads
+		return x.WithThreads.Targets()
 	}
 	return state.WithThreads{}
 }

@@ -39,6 +39,12 @@ func (w *WithThreads) Raise(to uint32, offset int64) bool {
 	return further
 }
 
+// Targets returns a copy without Dirty. A query may make it while a cut, without the lock, resets
+// Dirty.
+func (w *WithThreads) Targets() WithThreads {
+	return WithThreads{To: w.To, Public: w.Public, Offset: w.Offset, From: w.From}
+}
+
 // HeapBytes returns the memory of the targets.
 func (w *WithThreads) HeapBytes() int64 {
 	if w == nil {
