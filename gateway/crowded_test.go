@@ -89,7 +89,7 @@ func crowdComesAndGoes(t *testing.T) (slow []string) {
 	} {
 		wait, took := longest(h, step.do)
 		t.Logf("%s: %v, and others waited %v at most", step.what, took, wait)
-		if wait > max(took/40, 5*time.Millisecond) {
+		if wait > max(took/10, 5*time.Millisecond) {
 			slow = append(slow, fmt.Sprintf("%s took %v, and others waited %v", step.what, took, wait))
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"net"
+	"os"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -17,6 +18,18 @@ func closedPort(t *testing.T) string {
 	}
 	defer ln.Close()
 	return ln.Addr().String()
+}
+
+// TestBenchesThatNeedBrokers: without --brokers, bench names the benches that need none.
+func TestBenchesThatNeedBrokers(t *testing.T) {
+	t.Setenv("TIDEMARK_TEST_BROKERS", "") // is restored at the end
+	if err := os.Unsetenv("TIDEMARK_TEST_BROKERS"); err != nil {
+		t.Fatal(err)
+	}
+	r := tidemark(t, "", "bench", "fold", "live")
+	if want := `the bench "live" needs --brokers; these need none: fold, scale`; r.code != exitUsage || !strings.Contains(r.errout, want) {
+		t.Errorf("exit %d, want %d and %q: %s%s", r.code, exitUsage, want, r.out, r.errout)
+	}
 }
 
 func TestExitCodesAndErrors(t *testing.T) {
@@ -50,7 +63,6 @@ func TestExitCodesAndErrors(t *testing.T) {
 		{"dev --partitions 0", exitUsage, []string{"--partitions"}},
 		{"dev --kafka-listen 0.0.0.0:9092", exitUsage, []string{"--kafka-listen", "--insecure"}},
 		{"bench nothing", exitUsage, []string{`"nothing"`, "fold, scale"}},
-		{"bench fold live", exitUsage, []string{`"live" needs --brokers`, "locks, gateway"}},
 		{"version extra", exitUsage, []string{"extra"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
