@@ -203,7 +203,7 @@ func (h *hub) kick() {
 	}
 }
 
-// spare holds entries and channels for an inbox that is being installed.
+// spare holds entries and channels for a large inbox that is being installed.
 type spare struct {
 	entries  sliced.Stock[entry]
 	channels sliced.Stock[channel]
@@ -225,7 +225,4 @@ func (s *spare) fill(m *sliced.Mutex) {
 	s.channels.Fill(m, sliced.Steps)
 }
 
-func (s *spare) clear() {
-	s.entries.Clear()
-	s.channels.Clear()
-}
+func (s *spare) clear() { s.entries.Clear(); s.channels.Clear() }

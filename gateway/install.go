@@ -74,10 +74,13 @@ func (in *inbox) unique() {
 func (w *installing) register() (after []string) {
 	g, u, in := w.g, w.u, w.in
 	passed := map[int32]int64{} // how far the inbox must reach, by partition
-	defer u.hub.spare.clear()
+	large := len(in.channels) > sliced.Steps
+	if large {
+		defer u.hub.spare.clear()
+	}
 	for i := range in.channels {
 		w.work.Step()
-		if i%sliced.Steps == 0 {
+		if large && i%sliced.Steps == 0 {
 			u.hub.spare.fill(&u.hub.mu)
 		}
 		if w.c.released {

@@ -13,11 +13,11 @@ const (
 	lookAgain     = 2 * time.Millisecond // time between two looks
 )
 
-// await waits until queries see a transaction of the database. The database streams a transaction
-// once it is in its log, and lets others see it only then. Usually that is a moment later. With a
-// synchronous standby it is once the standby has it.
+// await waits until queries see a transaction of the database. The database streams a transaction as
+// soon as it is in its log, and shows it to queries only afterwards: usually a moment later, with a
+// synchronous standby once the standby has it.
 func (s *session) await(ctx context.Context, tx *source.Transaction) error {
-	if s.now == nil || tx.ID == 0 {
+	if s.now == nil || tx.ID == 0 || len(tx.Changes) == 0 {
 		return nil
 	}
 	seen, err := s.now.Sees(ctx, tx.ID)

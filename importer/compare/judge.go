@@ -96,6 +96,12 @@ func (p *Policy) unread(e *Evidence) (b Bucket, reason string, ok bool) {
 		return p.explain(difference, e.Excluded, false)
 	}
 	r := e.Rows
+	if r.Unread == e.Theirs.Unread { // what users hid or read in Tidemark alone is in no row
+		alone := Excluded{Hidden: e.Excluded[Hidden], ReadSingly: max(0, e.Excluded[ReadSingly]-r.Excluded[ReadSingly])}
+		if b, reason, ok = p.explain(difference, alone, false); ok && b == ByPolicy {
+			return b, reason, true
+		}
+	}
 	switch {
 	case e.older() > 0 && e.Theirs.Unread == r.Unread:
 		return ByPolicy, fmt.Sprintf("%d less: read singly, but too old to be named", e.older()), true

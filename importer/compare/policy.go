@@ -52,8 +52,9 @@ type Policy struct {
 	Distance bool
 	// OnlyMentions is the reason why its numbers may count only messages that mention the user.
 	OnlyMentions string
-	// Threads means that the product counts replies that only the rows of the source show. So these
-	// explain a number of a thread, and it is not wrong where policy explains it as well.
+	// Threads means that the product counts replies that only the rows of the source show. So the
+	// rows judge the number of a thread. Where policy and an error explain it equally well, policy
+	// wins.
 	Threads bool
 	// Mentions is the reason why the product's mentions may differ without an error; "" for none.
 	Mentions string

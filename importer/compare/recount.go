@@ -190,8 +190,8 @@ func (c *channelRows) pointer(p Pair) (read int, explicit bool) {
 	return read, false
 }
 
-// whole returns how many messages the user has read in the pair's thread by reading the channel with
-// all of its threads.
+// whole returns the place in the channel up to which the user has read it with all of its threads;
+// 0 for a pair that is no thread.
 func (c *channelRows) whole(p Pair) (read int) {
 	for _, e := range c.pointers {
 		if p.Thread != "" && e.User == p.User && e.Whole {

@@ -20,8 +20,8 @@ import (
 //	records   limit / 20 KiB, at least 50,000 and at most 400,000: records that the cache role
 //	          joins before it writes the newest value of each key to Redis; part of the heap
 //	heap      limit - cache - limit/16: the soft limit of the Go runtime (GOMEMLIMIT). The rest is
-//	          for what neither counts: the program itself, and memory that the C allocator has not
-//	          given back
+//	          for what is in neither the cache nor the heap: the program itself, and memory that the
+//	          C allocator has not given back
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
