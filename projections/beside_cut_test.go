@@ -18,7 +18,7 @@ import (
 // all queries. Each answer is the model's. The race detector finds what a cut changes and a query
 // reads.
 func TestPropertyQueriesBesideCuts(t *testing.T) {
-	scripts(t, 10, func(t *rapid.T, c *random.Case) {
+	scripts(t, 5, func(t *rapid.T, c *random.Case) {
 		p := open(t, vfs.NewMem(), c.Settings)
 		defer closePartition(t, p)
 		models := []*model.Model{model.New(c.Settings), model.New(c.Settings)}
