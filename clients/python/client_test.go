@@ -60,11 +60,10 @@ func read(t *testing.T, patterns ...string) {
 
 var ran = regexp.MustCompile(`(?m)^Ran (\d+) tests? in .*\n\nOK$`)
 
-// TestInPython runs the client's own tests, against a node with everything in one process.
-func TestInPython(t *testing.T) {
-	read(t, "src/tidemark/*.py", "tests/*.py", "../conformance/*.json", "../../cache/testdata/vectors.json", "../../docs/openapi.json")
-	ctx := limit(t)
-	s, err := dev.Start(ctx, dev.Config{})
+// stack starts everything in one process.
+func stack(t *testing.T) *dev.Stack {
+	t.Helper()
+	s, err := dev.Start(limit(t), dev.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,9 +72,16 @@ func TestInPython(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := s.AwaitReady(ctx); err != nil {
+	if err := s.AwaitReady(limit(t)); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestInPython runs the client's own tests, against a node with everything in one process.
+func TestInPython(t *testing.T) {
+	read(t, "src/tidemark/*.py", "tests/*.py", "../conformance/*.json", "../../cache/testdata/vectors.json", "../../docs/openapi.json")
+	s := stack(t)
 	out := python(t, []string{"TIDEMARK_TEST_NODE=" + s.URL, "TIDEMARK_TEST_REDIS=" + s.RedisURL}, "unittest", "discover", "-s", "tests", "-t", ".")
 	m := ran.FindStringSubmatch(out)
 	if m == nil || len(m[1]) < 2 || strings.Contains(out, "skipped") {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/internal/test/docs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/internal/test/testkit/servers"
@@ -42,18 +41,7 @@ func TestPackage(t *testing.T) {
 	}
 	built := t.TempDir()
 	in(t, folder, python, "-m", "hatchling", "build", "-d", built)
-	s, err := dev.Start(limit(t), dev.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	if err := s.AwaitReady(limit(t)); err != nil {
-		t.Fatal(err)
-	}
+	s := stack(t)
 	page, err := os.ReadFile("../../docs/tutorials/python.md")
 	if err != nil {
 		t.Fatal(err)

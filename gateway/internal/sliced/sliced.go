@@ -74,7 +74,8 @@ func (s *Stock[T]) Take() *T {
 	return v
 }
 
-// Fill makes new values without the lock until the stock has n of them or more. The caller holds the lock.
+// Fill makes new values without the lock until the stock has n of them or more. The caller holds
+// the lock.
 func (s *Stock[T]) Fill(m *Mutex, n int) {
 	missing := n - len(s.ready)
 	if missing <= 0 {

@@ -54,11 +54,10 @@ func read(t *testing.T, patterns ...string) {
 	}
 }
 
-// TestModule runs the tests of the module, against a node with everything in one process.
-func TestModule(t *testing.T) {
-	read(t, "*.go", "go.*", "cached/*.go", "../clients/conformance/*.json", "../cache/testdata/vectors.json", "../docs/openapi.json")
-	ctx := limit(t)
-	s, err := dev.Start(ctx, dev.Config{})
+// stack starts everything in one process.
+func stack(t *testing.T) *dev.Stack {
+	t.Helper()
+	s, err := dev.Start(limit(t), dev.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +66,16 @@ func TestModule(t *testing.T) {
 			t.Errorf("close: %v", err)
 		}
 	})
-	if err := s.AwaitReady(ctx); err != nil {
+	if err := s.AwaitReady(limit(t)); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestModule runs the tests of the module, against a node with everything in one process.
+func TestModule(t *testing.T) {
+	read(t, "*.go", "go.*", "cached/*.go", "../clients/conformance/*.json", "../cache/testdata/vectors.json", "../docs/openapi.json")
+	s := stack(t)
 	programs(t, s.URL)
 	args := []string{"test", "-count=1", "-tags=node", "-json"}
 	if testkit.RaceDetector {

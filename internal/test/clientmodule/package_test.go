@@ -11,7 +11,6 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	"github.com/tidemark/tidemark/app/dev"
 	"github.com/tidemark/tidemark/internal/test/docs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
@@ -55,18 +54,7 @@ func proxy(t *testing.T) string {
 // program is the first one of that page.
 func TestPackage(t *testing.T) {
 	read(t, "*.go", "go.*", "cached/*.go")
-	s, err := dev.Start(limit(t), dev.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	if err := s.AwaitReady(limit(t)); err != nil {
-		t.Fatal(err)
-	}
+	s := stack(t)
 	page, err := os.ReadFile("../../../docs/clients.md")
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package manual
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -31,7 +30,7 @@ type site struct {
 // test's own.
 func newSite(t *testing.T, page string, more ...string) *site {
 	t.Helper()
-	s := &site{t: t, kafka: testkit.FakeKafka(t).ListenAddrs()[0], redis: testkit.Miniredis(t).Addr(), node: freeAddress(t), steps: commands(t, page)}
+	s := &site{t: t, kafka: testkit.FakeKafka(t).ListenAddrs()[0], redis: testkit.Miniredis(t).Addr(), node: testkit.FreeAddress(t), steps: commands(t, page)}
 	s.Dir = t.TempDir()
 	if err := os.Symlink(transcript.Command(t), filepath.Join(s.Dir, "tidemark")); err != nil {
 		t.Fatal(err)
@@ -40,22 +39,11 @@ func newSite(t *testing.T, page string, more ...string) *site {
 		"PATH=" + s.Dir + ":" + os.Getenv("PATH"), "HOME=" + s.Dir, "XDG_CONFIG_HOME=" + s.Dir + "/.config", "TIDEMARK_ADDR=http://" + s.node, "TIDEMARK_BROKERS=" + s.kafka,
 		"TIDEMARK_REDIS=redis://" + s.redis, "TIDEMARK_PARTITIONS=4", "TIDEMARK_REPLICATION_FACTOR=1", "TZ=UTC",
 	}
-	s.Replace = strings.NewReplacer(append(more, "127.0.0.1:8080", s.node, "10.0.0.5:8080", s.node, "127.0.0.1:8082", freeAddress(t), "kafka-1:9092,kafka-2:9092", s.kafka, "kafka-1:9092", s.kafka, "redis://redis:6379", "redis://"+s.redis,
+	s.Replace = strings.NewReplacer(append(more, "127.0.0.1:8080", s.node, "10.0.0.5:8080", s.node, "127.0.0.1:8082", testkit.FreeAddress(t), "kafka-1:9092,kafka-2:9092", s.kafka, "kafka-1:9092", s.kafka, "redis://redis:6379", "redis://"+s.redis,
 		"--partitions 64 --replication-factor 3", "--partitions 4 --replication-factor 1", "s3://backups/tidemark", "file://"+s.Dir+"/backups", "/var/lib/tidemark", s.Dir+"/data")...)
 	s.Restore = strings.NewReplacer(s.node, "127.0.0.1:8080", s.kafka, "kafka-1:9092", "file://"+s.Dir+"/backups", "s3://backups/tidemark",
 		s.Dir+"/data", "/var/lib/tidemark", s.Dir+"/", "/home/ann/")
 	return s
-}
-
-// freeAddress returns an address on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 var heading = regexp.MustCompile(`(?m)^#{2,4} (?:tidemark )?(.*)$`)

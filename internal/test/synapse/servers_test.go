@@ -3,7 +3,6 @@ package synapse
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -153,7 +152,7 @@ func (b *bed) kills() map[string]func() {
 // node starts a node on the topics, and returns its address once it is ready.
 func (b *bed) node() (url string) {
 	b.t.Helper()
-	addr := freeAddress(b.t)
+	addr := testkit.FreeAddress(b.t)
 	url = "http://" + addr
 	node := begin(b.t, "run", "--roles", "processor,query", "--brokers", b.kafka.Brokers[0], "--topic-prefix", prefix, "--data-dir", b.t.TempDir(),
 		"--listen", addr, "--advertise", url, "--memory", "256MiB")
@@ -167,15 +166,4 @@ func (b *bed) node() (url string) {
 		return res.StatusCode == http.StatusOK
 	})
 	return url
-}
-
-// freeAddress returns an address on which nobody listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close() // the caller's server listens there next
-	return l.Addr().String()
 }

@@ -77,7 +77,7 @@ func newShell(t *testing.T) *shell {
 	if err := node.AwaitReady(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s := &shell{t: t, synapse: freeAddress(t)}
+	s := &shell{t: t, synapse: testkit.FreeAddress(t)}
 	_, port, _ := strings.Cut(s.synapse, ":")
 	// The environment with Synapse is in the user's cache folder.
 	s.own = strings.NewReplacer("python3 -m venv venv", "ln -s "+filepath.Dir(filepath.Dir(python))+" venv", "venv/bin/pip install matrix-synapse psycopg2-binary", "true",

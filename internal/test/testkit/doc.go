@@ -28,6 +28,7 @@
 //	secured.go    servers with TLS and rights
 //	authority.go  certificates
 //	program.go    programs beside Go
+//	address.go    free addresses
 //	output.go     what a program has written
 //	await.go      waits for a condition
 //	atmost.go     judges a duration by the best of several tries

@@ -2,7 +2,6 @@ package tutorials
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,17 +10,6 @@ import (
 	"github.com/tidemark/tidemark/internal/test/docs"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 )
-
-// freeAddress returns an address on which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // session runs the commands of a page until its node is ready, interrupts them as Ctrl-C does, and
 // prints what they have printed.
@@ -54,10 +42,10 @@ func TestClone(t *testing.T) {
 			if !strings.HasPrefix(text, "git clone https://github.com/tidemark/tidemark ") {
 				t.Fatalf("the page begins with %s", text)
 			}
-			listen := freeAddress(t)
+			listen := testkit.FreeAddress(t)
 			env := []string{
 				"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + checkout + ".insteadOf", "GIT_CONFIG_VALUE_0=https://github.com/tidemark/tidemark",
-				"TIDEMARK_LISTEN=" + listen, "TIDEMARK_KAFKA_LISTEN=" + freeAddress(t), "TIDEMARK_REDIS_LISTEN=" + freeAddress(t),
+				"TIDEMARK_LISTEN=" + listen, "TIDEMARK_KAFKA_LISTEN=" + testkit.FreeAddress(t), "TIDEMARK_REDIS_LISTEN=" + testkit.FreeAddress(t),
 			}
 			out := output(t, t.TempDir(), env, bash, "-c", fmt.Sprintf(session, text, listen))
 			if !strings.Contains(out, "page, queries, ingest") || strings.Contains(out, "a small company is chatting") != demo {

@@ -21,7 +21,7 @@ func TestPage(t *testing.T) {
 	bash, chromium := testkit.Program(t, "bash"), testkit.Program(t, "chromium", "google-chrome", "chromium-browser")
 	d := newDuty(t) // the command lets pages of this machine connect
 	d.start(`make dev ARGS="--no-demo"`)
-	work, address := t.TempDir(), freeAddress(t)
+	work, address := t.TempDir(), testkit.FreeAddress(t)
 	_, port, _ := strings.Cut(address, ":")
 	checkout, err := filepath.Abs(root)
 	if err != nil {
