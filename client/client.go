@@ -30,7 +30,8 @@ type Config struct {
 
 // Client calls one address. Any number of goroutines may use it.
 type Client struct {
-	cfg Config
+	cfg   Config
+	quiet time.Duration // of a stream; tests shorten it
 }
 
 // New returns a client. The client connects at its first call.
@@ -49,7 +50,7 @@ func New(c Config) (*Client, error) {
 	if c.Timeout <= 0 {
 		c.Timeout = 15 * time.Second
 	}
-	return &Client{cfg: c}, nil
+	return &Client{cfg: c, quiet: streamQuiet}, nil
 }
 
 const (

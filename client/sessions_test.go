@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,11 +31,17 @@ type step struct {
 
 	Returns []string
 	Fails   string
+	Waits   *struct{ Least, Most float64 }
 	Shows   *struct {
 		Badge  *int
 		Unread map[string]int
 	}
 }
+
+// timing has the times of a session in seconds, 0 for those that it does not state.
+type timing struct{ Quiet, Answer, Least, Most float64 }
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // outcome is the result of a command.
 type outcome struct {
@@ -52,15 +59,18 @@ type session struct {
 	ids     []string        // of all frames that came, empty for those without
 	used    map[string]bool // ids, on this connection
 	replies []chan outcome
+	waits   chan time.Duration // between connections, as the device states them
 }
 
 func TestSessions(t *testing.T) {
 	for _, v := range vectors[[]struct {
-		Name  string
-		Steps []step
+		Name   string
+		Timing timing
+		Steps  []step
 	}](t, "sessions.json") {
 		t.Run(v.Name, func(t *testing.T) {
-			s := &session{T: t, conns: make(chan *websocket.Conn), tokens: make(chan string, 100)}
+			t.Parallel() // some wait for a timeout
+			s := &session{T: t, conns: make(chan *websocket.Conn), tokens: make(chan string, 100), waits: make(chan time.Duration, 100)}
 			ended := make(chan struct{})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				conn, err := websocket.Accept(w, r, nil)
@@ -79,8 +89,10 @@ func TestSessions(t *testing.T) {
 			t.Cleanup(func() { close(ended) })
 			n := 0
 			d, err := Connect(DeviceConfig{
-				URL: server.URL, least: time.Millisecond, most: 2 * time.Millisecond,
-				Token: func(context.Context) (string, error) { n++; return fmt.Sprint("t", n), nil },
+				URL: server.URL, QuietTimeout: seconds(v.Timing.Quiet), AnswerTimeout: seconds(v.Timing.Answer),
+				least: cmp.Or(seconds(v.Timing.Least), time.Millisecond), most: cmp.Or(seconds(v.Timing.Most), 2*time.Millisecond),
+				OnLost: func(_ int, _ string, wait time.Duration) { s.waits <- wait },
+				Token:  func(context.Context) (string, error) { n++; return fmt.Sprint("t", n), nil },
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -139,6 +151,10 @@ func (s *session) play(p step) {
 		s.replies = s.replies[1:]
 		if p.Fails != "" && CodeOf(r.err) != p.Fails || p.Fails == "" && (r.err != nil || !slices.Equal(r.after, p.Returns)) {
 			s.Errorf("a command returns %v, %v; want %v, %s", r.after, r.err, p.Returns, p.Fails)
+		}
+	case p.Waits != nil:
+		if wait := <-s.waits; wait < seconds(p.Waits.Least) || wait > seconds(p.Waits.Most) {
+			s.Errorf("it waits for %s, want %g to %g s", wait, p.Waits.Least, p.Waits.Most)
 		}
 	case p.Shows != nil:
 		s.shows(ctx, p)

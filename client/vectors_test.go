@@ -45,8 +45,41 @@ func TestStamps(t *testing.T) {
 	}
 }
 
+// The times that clients have without settings.
+func TestTimes(t *testing.T) {
+	v := vectors[struct {
+		Quiet, Answer, Command float64
+		StreamQuiet            float64 `json:"stream_quiet"`
+		Wait                   struct{ Least, Most float64 }
+	}](t, "times.json")
+	d, err := Connect(DeviceConfig{URL: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	c, err := New(Config{URL: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []struct {
+		name string
+		got  time.Duration
+		want float64
+	}{
+		{"quiet", d.cfg.QuietTimeout, v.Quiet},
+		{"answer", d.cfg.AnswerTimeout, v.Answer},
+		{"command", d.cfg.CommandTimeout, v.Command},
+		{"stream_quiet", c.quiet, v.StreamQuiet},
+		{"wait.least", d.cfg.least, v.Wait.Least},
+		{"wait.most", d.cfg.most, v.Wait.Most},
+	} {
+		if p.got != seconds(p.want) {
+			t.Errorf("%s is %s, want %g s", p.name, p.got, p.want)
+		}
+	}
+}
+
 func TestBackoff(t *testing.T) {
-	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 	for _, v := range vectors[[]struct {
 		Name             string
 		Min, Max, Random float64

@@ -41,8 +41,8 @@ type WatchUpdate struct {
 	TotalsByLabel map[string]Totals `json:"totals_by_label"`
 }
 
-// quiet is how long a stream may be silent: a node sends a heartbeat after 25 s.
-const quiet = time.Minute
+// streamQuiet is how long a stream may be silent: a node sends a heartbeat after 25 s.
+const streamQuiet = time.Minute
 
 // Watch returns a snapshot of the user's inbox, then every change, until the loop or ctx ends. When
 // the stream breaks, the watch reconnects after a growing wait and continues. If an error is
@@ -103,7 +103,7 @@ const (
 func (c *Client) stream(ctx context.Context, user string, after []string, each func(*WatchEvent) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	silent := time.AfterFunc(quiet, cancel)
+	silent := time.AfterFunc(c.quiet, cancel)
 	defer silent.Stop()
 	request, err := json.Marshal(named{User: user, Page: Page{After: after}})
 	if err != nil {
@@ -135,7 +135,7 @@ func (c *Client) stream(ctx context.Context, user string, after []string, each f
 		if _, err := io.ReadFull(res.Body, text); err != nil {
 			return hushed(c.broken(ctx, path, err))
 		}
-		silent.Reset(quiet)
+		silent.Reset(c.quiet)
 		if head[0]&flagEnd != 0 {
 			return endOf(text)
 		}

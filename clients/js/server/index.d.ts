@@ -11,6 +11,8 @@ export interface TidemarkOptions {
   tries?: number;
   /** Milliseconds of each attempt (15,000). */
   timeout?: number;
+  /** Milliseconds without data after which a watch leaves its stream and reconnects (60,000): a node sends a heartbeat after 25 s. */
+  quietTimeout?: number;
   fetch?: typeof globalThis.fetch;
 }
 

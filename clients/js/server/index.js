@@ -6,7 +6,7 @@ import { Backoff } from '../src/backoff.js';
 
 const QUERY = 'tidemark.query.v1.QueryService';
 const INGEST = 'tidemark.ingest.v1.IngestService';
-/** A watch without any data for this long is ended: a node sends a heartbeat after 25 s. */
+/** A watch leaves a stream without data after this time: a node sends a heartbeat after 25 s. */
 const QUIET = 60_000;
 const LARGEST = 64 << 20;
 const LASTING = ['invalid_argument', 'unauthenticated', 'permission_denied', 'unimplemented', 'not_found'];
@@ -75,11 +75,12 @@ export function latestTokens(tokens = []) {
 export class Tidemark {
   /** @param {import('./index.js').TidemarkOptions} [options] */
   constructor(options = {}) {
-    const { url = 'http://127.0.0.1:8080', token, tries = 5, timeout = 15_000, fetch = globalThis.fetch } = options;
+    const { url = 'http://127.0.0.1:8080', token, tries = 5, timeout = 15_000, quietTimeout = QUIET, fetch = globalThis.fetch } = options;
     this.url = new URL(url).href.replace(/\/+$/, '');
     this.token = token;
     this.tries = tries;
     this.timeout = timeout;
+    this.quietTimeout = quietTimeout;
     this.fetch = fetch;
   }
 
@@ -203,14 +204,14 @@ export class Tidemark {
     const stop = () => own.abort();
     signal?.addEventListener('abort', stop);
     if (signal?.aborted) stop();
-    let silent = setTimeout(stop, QUIET);
+    let silent = setTimeout(stop, this.quietTimeout);
     try {
       const res = await this.#send(QUERY, 'WatchUnread', envelope(request), 'application/connect+json', own.signal);
       if (!res.ok || !res.body) throw CallError.of(res.status, res.headers, await res.text());
       let left = new Uint8Array();
       for await (const chunk of /** @type {any} */ (res.body)) {
         clearTimeout(silent);
-        silent = setTimeout(stop, QUIET);
+        silent = setTimeout(stop, this.quietTimeout);
         left = joined(left, chunk);
         for (let size; left.length >= 5 && left.length >= 5 + (size = new DataView(left.buffer, left.byteOffset).getUint32(1)); left = left.slice(5 + size)) {
           const flags = left[0] ?? 0;
@@ -228,7 +229,7 @@ export class Tidemark {
       throw new CallError('unavailable', 'the stream broke off');
     } catch (err) {
       if (err instanceof CallError || signal?.aborted) throw err;
-      throw new CallError('unavailable', own.signal.aborted ? 'the stream has said nothing for a minute' : `WatchUnread: ${reason(err)}`);
+      throw new CallError('unavailable', own.signal.aborted ? `the stream has sent nothing for ${this.quietTimeout} ms` : `WatchUnread: ${reason(err)}`);
     } finally {
       clearTimeout(silent);
       signal?.removeEventListener('abort', stop);

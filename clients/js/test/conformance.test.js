@@ -4,7 +4,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Backoff } from '../src/backoff.js';
-import { Inbox, dominates, parseStamp } from '../src/index.js';
+import { Inbox, TidemarkClient, dominates, parseStamp } from '../src/index.js';
+import { Tidemark } from '../server/index.js';
 
 const vectors = async (name) => JSON.parse(await readFile(new URL(`../../conformance/${name}`, import.meta.url), 'utf8'));
 
@@ -20,6 +21,15 @@ for (const v of await vectors('backoff.json')) {
     assert.deepEqual(v.asked.map((bound) => b.next(bound * 1000) / 1000), v.waits);
   });
 }
+
+test('times', async () => {
+  const { options: o, backoff } = new TidemarkClient();
+  const times = {
+    quiet: o.quietTimeout, answer: o.answerTimeout, command: o.commandTimeout, stream_quiet: new Tidemark().quietTimeout,
+    wait: { least: backoff.min, most: backoff.max },
+  };
+  assert.deepEqual(times, JSON.parse(JSON.stringify(await vectors('times.json')), (_, v) => (typeof v === 'number' ? v * 1000 : v)));
+});
 
 for (const v of await vectors('frames.json')) {
   test(`frames: ${v.name}`, () => {

@@ -25,10 +25,14 @@ class Session {
   results = [];
   tokens = 0;
 
-  constructor(t) {
+  paused = []; // between connections, as the client states them
+
+  constructor(t, { quiet, answer, least = 0.001, most = 0.002 } = {}) {
     this.client = new TidemarkClient({
-      url: 'ws://gateway.test/v1/socket', page: null, WebSocket: this.net.Socket, backoff: { min: 1, max: 2 }, token: () => `t${++this.tokens}`,
+      url: 'ws://gateway.test/v1/socket', page: null, WebSocket: this.net.Socket, token: () => `t${++this.tokens}`,
+      backoff: { min: least * 1000, max: most * 1000 }, ...(quiet && { quietTimeout: quiet * 1000 }), ...(answer && { answerTimeout: answer * 1000 }),
     });
+    this.client.on('disconnected', (f) => this.paused.push(f.retry_in / 1000));
     t.after(() => this.client.close());
     this.client.connect();
   }
@@ -70,6 +74,11 @@ class Session {
   }
 
   async returns(after) { assert.deepEqual((await this.results.shift()).after, after); }
+  waits({ least, most }) {
+    const wait = this.paused.shift();
+    assert.ok(wait >= least && wait <= most, `it waits for ${wait} s, want ${least} to ${most} s`);
+  }
+
   async fails(code) { await assert.rejects(this.results.shift(), { name: 'TidemarkError', code }); }
 
   async shows(want) {
@@ -85,9 +94,9 @@ class Session {
 }
 
 const path = new URL('../../conformance/sessions.json', import.meta.url);
-for (const { name, steps } of JSON.parse(await readFile(path, 'utf8'))) {
+for (const { name, timing, steps } of JSON.parse(await readFile(path, 'utf8'))) {
   test(`session: ${name}`, async (t) => {
-    const session = new Session(t);
+    const session = new Session(t, timing);
     for (const step of steps) {
       const [[kind, value]] = Object.entries(step);
       await session[kind](value, step);

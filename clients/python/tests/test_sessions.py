@@ -25,6 +25,7 @@ class Session:
         self.ended = asyncio.Event()
         self.ids: list[str] = []
         self.results: list[asyncio.Task[dict[str, Any]]] = []
+        self.paused: list[float] = []  # between connections, as the device states them
         self.tokens = 0
 
     async def serve(self, socket: ServerConnection) -> None:
@@ -86,6 +87,11 @@ class Session:
         answer = await self.results.pop(0)
         assert answer["after"] == after, f"a command returns {answer}, want {after}"
 
+    async def waits(self, want: dict[str, float], _: dict[str, Any]) -> None:
+        while not self.paused:
+            await asyncio.sleep(0.001)
+        assert want["least"] <= self.paused[0] <= want["most"], f"it waits for {self.paused[0]} s, want {want}"
+
     async def fails(self, code: str, _: dict[str, Any]) -> None:
         try:
             answer = await self.results.pop(0)
@@ -109,14 +115,16 @@ class Sessions(unittest.IsolatedAsyncioTestCase):
     async def test_sessions(self) -> None:
         for v in json.loads(SESSIONS.read_text(encoding="utf-8")):
             with self.subTest(v["name"]):
-                await self.play(v["steps"])
+                await self.play(v["steps"], **v.get("timing", {}))
 
-    async def play(self, steps: list[dict[str, Any]]) -> None:
+    async def play(self, steps: list[dict[str, Any]], quiet: float = 60, answer: float = 10, least: float = 0.001, most: float = 0.002) -> None:
         session = Session()
         async with serve(session.serve, "127.0.0.1", 0) as server:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             try:
-                async with Device(url, token=session.token, backoff=Backoff(0.001, 0.002)) as session.device:
+                times = {"backoff": Backoff(least, most), "quiet_timeout": quiet, "answer_timeout": answer}
+                async with Device(url, token=session.token, **times) as session.device:
+                    session.device.on("disconnected", lambda f: session.paused.append(f["retry_in"]))
                     for step in steps:
                         kind, value = next(iter(step.items()))
                         try:

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from tidemark import Backoff, Inbox, dominates, parse_stamp, totals_of
+from tidemark import Backoff, Device, Inbox, _calls, dominates, parse_stamp, totals_of
 from tidemark.cached import Miss, Snapshot, escape_id, families_of
 from tidemark.errors import error_of_response, passes
 
@@ -33,6 +33,13 @@ class Vectors(unittest.TestCase):
             with self.subTest(v["name"]):
                 b = Backoff(v["min"], v["max"], lambda r=v["random"]: r)
                 self.assertEqual([b.next(bound) for bound in v["asked"]], v["waits"])
+
+    def test_times(self) -> None:
+        v, d = vectors("clients/conformance/times.json"), Device()
+        self.assertEqual(v, {
+            "quiet": d._quiet, "answer": d._answer, "command": d._outbox._timeout, "stream_quiet": _calls.QUIET,
+            "wait": {"least": d._backoff.least, "most": d._backoff.most},
+        })
 
     def test_totals(self) -> None:
         for v in vectors("clients/conformance/totals.json"):
