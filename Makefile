@@ -150,6 +150,7 @@ test-tools:
 	command -v redis-server >/dev/null || missing+=(redis-server); \
 	command -v postgres >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql); \
 	command -v rpm >/dev/null || missing+=(rpm); \
+	command -v kcat >/dev/null || missing+=(kcat); \
 	command -v promtool >/dev/null || missing+=(prometheus); \
 	command -v node >/dev/null || missing+=(nodejs); \
 	command -v npm >/dev/null || missing+=(npm); \
