@@ -1,6 +1,7 @@
 package tutorials
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os/exec"
@@ -49,22 +50,10 @@ func TestPage(t *testing.T) {
 		_ = files.Wait()
 	})
 	page := "http://" + address + "/badge.html"
-	testkit.Await(t, "the server of files", func() bool {
-		res, err := http.Get(page) //nolint:noctx,gosec // of a test
-		if err != nil {
-			return false
-		}
-		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
-	})
+	answers(t, page)
 
 	publish(t, d.url, joined("general", "ann", "bob"), posted("general", "m1", ""))
-	ctx, end := chromedp.NewExecAllocator(limit(t), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute))...)
-	t.Cleanup(end)
-	tab, leave := chromedp.NewContext(ctx)
-	t.Cleanup(leave)
-	if err := chromedp.Do(tab, chromedp.Navigate(page)); err != nil {
-		t.Fatal(err)
-	}
+	tab := opened(t, chromium, page)
 	shows := func(badge, row string) {
 		t.Helper()
 		testkit.Await(t, row, func() bool {
@@ -77,4 +66,29 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("0", "general: 0")
+}
+
+// answers waits until a server has a page.
+func answers(t *testing.T, page string) {
+	t.Helper()
+	testkit.Await(t, "the server of files", func() bool {
+		res, err := http.Get(page) //nolint:noctx,gosec // of a test
+		if err != nil {
+			return false
+		}
+		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+	})
+}
+
+// opened returns a tab of a browser that shows a page.
+func opened(t *testing.T, chromium, page string) context.Context {
+	t.Helper()
+	ctx, end := chromedp.NewExecAllocator(limit(t), append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute))...)
+	t.Cleanup(end)
+	tab, leave := chromedp.NewContext(ctx)
+	t.Cleanup(leave)
+	if err := chromedp.Do(tab, chromedp.Navigate(page)); err != nil {
+		t.Fatal(err)
+	}
+	return tab
 }
