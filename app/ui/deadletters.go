@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -38,8 +39,8 @@ type letterCounts struct {
 	counted int
 }
 
-// deadLetters returns a page of the dead letters, newest first: all, or those of one reason. A
-// request for the first page that names the newest version gets an answer without a body, because a
+// deadLetters returns a page of the dead letters, newest first: all, or those of one reason (reason)
+// and those that have a text (q). A request for the first page that names the newest version gets an answer without a body, because a
 // page repeats it every few seconds and letters can be large.
 func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), lettersWait)
@@ -60,7 +61,7 @@ func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	list, err := log.page(ctx, reason)
+	list, err := log.page(ctx, reason, q.Get("q"))
 	if err == nil {
 		err = u.count(ctx, ends)
 	}
@@ -73,13 +74,16 @@ func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"letters": list, "next": log.cursor(), "total": ends.total(), "version": version, "reasons": u.counts.reasons, "counted": u.counts.counted})
 }
 
-// page returns the next letters of a reason; "": of all.
-func (l *letterLog) page(ctx context.Context, reason string) ([]shownLetter, error) {
+// page returns the next letters of a reason and with a text; "": of all.
+func (l *letterLog) page(ctx context.Context, reason, text string) ([]shownLetter, error) {
 	list := []shownLetter{}
 	var check letters.Checker
 	for x, err := range l.newest(ctx, reason) {
 		if err != nil {
 			return list, err
+		}
+		if !has(x, text) {
+			continue
 		}
 		s := shownLetter{Letter: *x}
 		_, err = x.ToWrite(&check, false)
@@ -90,6 +94,18 @@ func (l *letterLog) page(ctx context.Context, reason string) ([]shownLetter, err
 		}
 	}
 	return list, nil
+}
+
+// has reports whether a letter has a text in its key, its value, the place it came from, or what is
+// wrong with it, whatever the case.
+func has(l *letters.Letter, text string) bool {
+	text = strings.ToLower(text)
+	for _, in := range []string{l.Key, l.Topic + "/" + l.From, l.Detail, l.Code, string(l.Record.Value)} {
+		if strings.Contains(strings.ToLower(in), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // count counts the newest letters by reason, once for each version of the log.

@@ -54,6 +54,16 @@ func TestDeadLettersInPages(t *testing.T) {
 	b.until("the second page again", `document.querySelector('[data-page=newer] + .note').innerText === 'page 2'`)
 	b.click(`[data-reason=wrong_partition]`)
 	b.until("those of one reason", rows(25)+` && [...document.querySelectorAll('[data-letter] .reason')].every((e) => e.innerText === 'wrong_partition')`)
+	b.do(chromedp.SendKeys(chromedp.CSS(".sieve"), "LOST-7\"", chromedp.NodeVisible))
+	b.until("the letter with a text, and no button for letters that are not shown", rows(1)+` && document.querySelector('[data-letter]').innerText.includes('wrong_partition') && !document.querySelector('.replay-all')`)
+	b.click(`[data-letter] button`)
+	b.until("its value can be copied", `document.querySelector('dialog .copyable [aria-label^="Copy: {"]')`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.click(`[data-reason=undecodable]`)
+	b.until("nothing of another reason has the text", `[...document.querySelectorAll('[aria-labelledby=h-dead] .empty')].some((e) => e.innerText === 'None of the reason undecodable with “LOST-7"”.')`)
+	b.click(`[data-reason=wrong_partition]`)
+	b.do(chromedp.SendKeys(chromedp.CSS(".sieve"), strings.Repeat(kb.Backspace, 7), chromedp.NodeVisible))
+	b.until("those of one reason again", rows(25))
 	b.click(`.replay-all`)
 	b.until("it asks, and has written nothing", `document.querySelector('dialog[open]')?.innerText.includes('the dead letters of the reason wrong_partition (30)')`)
 	b.shot("dead-letters-replay")
@@ -61,7 +71,7 @@ func TestDeadLettersInPages(t *testing.T) {
 		t.Errorf("axe, the question: %s", bad)
 	}
 	b.click(`dialog .primary`)
-	b.until("it says how many", `document.querySelector('dialog .done')?.innerText === '30 records written.'`)
+	b.until("it says how many", `document.querySelector('dialog .done')?.innerText.startsWith('30 records written. They stay in this list')`)
 	eval[bool](b, `(history.back(), true)`)
 	b.until("Back closes it", `!document.querySelector('dialog[open]')`)
 	b.click(`.tab[href="#"]`)
@@ -72,6 +82,7 @@ func TestDeadLettersInPages(t *testing.T) {
 func TestChartsHaveAxes(t *testing.T) {
 	_, b := town(t, dev.Config{})
 	b.turnToOperators()
+	b.click(`[data-range=tab]`)
 	tile := `.tile[aria-label="Events a second"]`
 	axis := func(what string) string {
 		return fmt.Sprintf(`[...document.querySelectorAll('%s .%s span')].map((e) => e.innerText)`, tile, what)

@@ -19,7 +19,7 @@
 //	operators.go    the numbers of this node
 //	series.go       samples of them over the last hour
 //	letterlog.go    reads the dead letters, newest first
-//	deadletters.go  lists them, by reason and page
+//	deadletters.go  lists them, by reason, text and page
 //	replay.go       writes them to their topics again
 //	verify.go       compares a store with the topics
 //	reply.go        answers and errors as JSON

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -63,6 +64,35 @@ type letterAnswer struct {
 	Counted int            `json:"counted"`
 	Version string         `json:"version"`
 	Reasons map[string]int `json:"reasons"`
+}
+
+// A search finds letters by their key, their value, the place they came from, their code and what
+// is wrong, whatever the case, and pages of it have each letter once.
+func TestSearchOfDeadLetters(t *testing.T) {
+	const n = 170
+	u, _ := lettersOf(t, n)
+	for text, want := range map[string]int{"": n, "GENERAL": n / 2, `"m7"`: 1, "chat.messages/0/169": 1, "tm113": n / 2, "nowhere": 0} {
+		got := map[string]bool{}
+		for at := ""; ; {
+			w := ask(u, http.MethodGet, "/ui/api/deadletters?q="+url.QueryEscape(text)+"&at="+at, "")
+			var a letterAnswer
+			if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || w.Code != http.StatusOK {
+				t.Fatalf("%q: %d %s (%v)", text, w.Code, w.Body, err)
+			}
+			for _, l := range a.Letters {
+				if got[l.From] {
+					t.Errorf("%q: %s came twice", text, l.From)
+				}
+				got[l.From] = true
+			}
+			if at = a.Next; at == "" {
+				break
+			}
+		}
+		if len(got) != want {
+			t.Errorf("%q finds %d letters, want %d", text, len(got), want)
+		}
+	}
 }
 
 func listed(t *testing.T, u *UI, reason, at string) letterAnswer {

@@ -258,6 +258,12 @@ func TestSizesAndColours(t *testing.T) {
 		look("dialog")
 		b.turnToOperators()
 		look("operators")
+		if bad := eval[string](b, ticksCollide); bad != "" {
+			t.Errorf("at %d wide the times below these charts collide: %s", c.width, bad)
+		}
+		b.click(`.tab[href="#cluster"]`)
+		b.until("all partitions", `document.querySelectorAll('[data-all-partition]').length === 4`)
+		look("nodes")
 	}
 }
 
@@ -286,13 +292,15 @@ func TestOperators(t *testing.T) {
 	})()`)
 	b.until("snapshots with their digest, and how to check them", `document.querySelector('[data-snapshot] .digest')?.title.length >= 32 && document.querySelector('[aria-labelledby=h-verify]').innerText.includes('snapshot restore --snapshots file:///')`)
 	b.until("both dead letters", `document.querySelectorAll('[data-letter]').length === 2`)
+	b.click(`[data-list=letters]`)
+	b.until("a number leads to its list", `document.activeElement.id === 'h-dead'`)
 	b.shot("operators")
 	b.click(`[data-reason=wrong_partition]`)
 	b.until("the letters of one reason, and how to write them again", `document.querySelectorAll('[data-letter]').length === 1 && document.querySelector('[aria-labelledby=h-dead] pre').innerText.endsWith('--reason wrong_partition --dry-run')`)
 	b.click(`[data-reason=all]`)
 	b.until("all letters", `document.querySelectorAll('[data-letter]').length === 2`)
 	b.do(chromedp.KeyEvent("?"))
-	b.until("the help", `document.querySelector('dialog[open]')?.innerText.includes('Alt 1 to Alt 6')`)
+	b.until("the help", `document.querySelector('dialog[open]')?.innerText.includes('A replay writes it to its topic again')`)
 	b.shot("help")
 	b.do(chromedp.KeyEvent(kb.Escape))
 	b.until("the help has gone", `!document.querySelector('dialog[open]')`)

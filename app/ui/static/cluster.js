@@ -3,10 +3,31 @@
 
 import { own } from '/ui/api.js';
 import { h, icon } from '/ui/dom.js';
+import { grid, Order, row } from '/ui/grid.js';
 import { Poll } from '/ui/poll.js';
 import { bytes, count, duration, hostOf, plural } from '/ui/words.js';
 
 const EVERY = 2000; // milliseconds between two readings
+
+const sum = (node, f) => (node.report?.partitions ?? []).reduce((all, p) => all + f(p), 0);
+const owned = (node) => sum(node, (p) => (p.standby ? 0 : 1));
+const behind = (node) => sum(node, (p) => (p.standby ? 0 : p.lag));
+const number = (name, by) => ({ name, right: true, by });
+
+/** The columns of all nodes. A node that did not answer has no numbers. */
+const nodeColumns = [
+  { name: 'Node', by: (n) => n.url }, { name: 'State', by: (n) => n.report && (n.report.ready ? 'ready' : 'not ready') },
+  ...[['Owns', owned], ['Standby', (n) => sum(n, (p) => (p.standby ? 1 : 0))], ['Behind', behind], ['Hot state', (n) => sum(n, (p) => p.hot_bytes)]].map(([name, of]) => number(name, (n) => n.report && of(n))),
+  { name: 'Memory', by: (n) => n.report?.memory_bytes }, number('Disk', (n) => n.report && sum(n, (p) => p.disk_bytes)),
+  { name: 'Roles' }, { name: 'Version', by: (n) => n.report?.version },
+];
+
+/** The columns of all partitions. */
+const partitionColumns = [
+  { name: 'Partition', by: (p) => p.n }, { name: 'State', by: (p) => p.told?.state ?? 'unknown' }, { name: 'Owner', by: (p) => p.owner || undefined },
+  { name: 'Standbys', by: (p) => p.standbys.length || undefined }, { name: 'Position', by: (p) => p.told && p.told.position.reduce((a, b) => a + b, 0) },
+  number('Behind', (p) => p.told?.lag), number('Hot state', (p) => p.told?.hot_bytes), number('Disk', (p) => p.told?.disk_bytes),
+];
 
 export class Cluster {
   now;
@@ -15,7 +36,11 @@ export class Cluster {
   only = ''; // which partitions: '', 'wrong' or 'behind'
   #poll = new Poll(EVERY, () => this.#read());
 
-  constructor(redraw) { this.redraw = redraw; }
+  constructor(redraw) {
+    this.redraw = redraw;
+    this.nodeOrder = new Order(redraw);
+    this.order = new Order(redraw);
+  }
 
   /** Polls while the view is shown. */
   watch(on) { this.#poll.watch(on); }
@@ -62,27 +87,24 @@ export class Cluster {
     return h('section', { key: 'nodes', class: 'card', 'aria-labelledby': 'h-nodes' },
       h('div', { class: 'card-head' }, h('h2', { id: 'h-nodes' }, plural(nodes.length, 'node')),
         silent.length > 0 && h('span', { class: 'health bad' }, icon('pause'), `${count(silent.length)} did not answer`)),
-      h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-nodes' }, h('table', { class: 'grid' },
-        h('thead', {}, h('tr', {}, ['Node', 'State', 'Owns', 'Standby', 'Behind', 'Hot state', 'Memory', 'Disk', 'Roles', 'Version'].map((t, i) => h('th', { key: t, scope: 'col', class: i > 1 && i < 6 || i === 7 ? 'right' : undefined }, t)))),
-        h('tbody', {}, nodes.map((n) => this.#node(n)))) ),
+      grid('h-nodes', nodeColumns, this.nodeOrder, this.nodeOrder.of(nodeColumns, nodes).map((n) => this.#node(n))),
       h('p', { class: 'note' }, 'Kafka lists the members of the group; this node asks each of them. Nodes and gateways without a fold are not members: name them in --nodes to see them here. Memory is that of the Go runtime, beside the limit of --memory.'));
   }
 
   #node(n) {
     const r = n.report;
-    const sum = (f) => (r?.partitions ?? []).reduce((all, p) => all + f(p), 0);
     const name = h('th', { scope: 'row', class: 'node-name' }, link(n), h('small', {}, [n.instance_id, n.self && 'this node', n.outside && 'not in the group', n.host?.replace(/^\/|:\d+$/g, '')].filter(Boolean).join(' · ')));
     if (!r) return h('tr', { key: n.url + n.instance_id, 'data-node': n.url, class: 'silent-node' }, name, h('td', { class: 'wide-cell', colspan: '9' }, h('b', { class: 'state-failed' }, 'did not answer'), h('small', { class: 'wrong' }, n.error)));
-    const owned = r.partitions.filter((p) => !p.standby);
-    return h('tr', { key: n.url, 'data-node': n.url }, name,
+    const owns = owned(n);
+    return row(nodeColumns, { key: n.url, 'data-node': n.url }, [name,
       h('td', {}, h('span', { class: r.ready ? 'state-live' : 'state-failed' }, r.ready ? 'ready' : 'not ready'), !n.self && h('small', {}, `answered in ${duration(n.seconds)}`)),
-      h('td', { class: 'right' }, h('button', { class: 'link', type: 'button', 'aria-pressed': String(this.node === n.url), 'aria-label': `${plural(owned.length, 'partition')} of ${hostOf(n.url)}: list them`, onclick: () => this.choose({ node: this.node === n.url ? '' : n.url }) }, count(owned.length))),
-      h('td', { class: 'right' }, count(r.partitions.length - owned.length)),
-      h('td', { class: 'right' }, count(sum((p) => (p.standby ? 0 : p.lag)))),
-      h('td', { class: 'right' }, bytes(sum((p) => p.hot_bytes))),
+      h('td', { class: 'right' }, h('button', { class: 'link', type: 'button', 'aria-pressed': String(this.node === n.url), 'aria-label': `${plural(owns, 'partition')} of ${hostOf(n.url)}: list them`, onclick: () => this.choose({ node: this.node === n.url ? '' : n.url }) }, count(owns))),
+      h('td', { class: 'right' }, count(r.partitions.length - owns)),
+      h('td', { class: 'right' }, count(behind(n))),
+      h('td', { class: 'right' }, bytes(sum(n, (p) => p.hot_bytes))),
       h('td', {}, r.memory_limit > 0 && h('span', { class: `bars ${r.memory_bytes > r.memory_limit * 0.9 ? 'tight' : ''}`, 'aria-hidden': 'true' }, h('i', { vars: { '--share': `${Math.min(100, (r.memory_bytes / r.memory_limit) * 100).toFixed(0)}%` } })), r.memory_limit > 0 ? `${bytes(r.memory_bytes)} of ${bytes(r.memory_limit)}` : bytes(r.memory_bytes)),
-      h('td', { class: 'right' }, bytes(sum((p) => p.disk_bytes))),
-      h('td', {}, r.roles.replaceAll(',', ', ')), h('td', {}, r.version));
+      h('td', { class: 'right' }, bytes(sum(n, (p) => p.disk_bytes))),
+      h('td', {}, r.roles.replaceAll(',', ', ')), h('td', {}, r.version)]);
   }
 
   #partitions() {
@@ -95,23 +117,21 @@ export class Cluster {
         h('div', { class: 'chips', role: 'group', 'aria-label': 'Which partitions' },
           Object.entries(kinds).map(([kind, [label, want]]) => h('button', { key: kind || 'all', class: 'chip', type: 'button', 'data-only': kind || 'all', 'aria-pressed': String(this.only === kind), onclick: () => this.choose({ only: kind }) }, label, h('b', {}, count(mine.filter(want).length)))),
           this.node && h('button', { key: 'every', class: 'chip', type: 'button', onclick: () => this.choose({ node: '' }) }, icon('close'), 'of all nodes'))),
-      list.length ? h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-all-partitions' }, h('table', { class: 'grid' },
-        h('thead', {}, h('tr', {}, ['Partition', 'State', 'Owner', 'Standbys', 'Position', 'Behind', 'Hot state', 'Disk'].map((t, i) => h('th', { key: t, scope: 'col', class: i > 4 ? 'right' : undefined }, t)))),
-        h('tbody', {}, list.map((p) => this.#partition(p)))))
+      list.length ? grid('h-all-partitions', partitionColumns, this.order, this.order.of(partitionColumns, list).map((p) => this.#partition(p)))
         : h('p', { class: 'empty' }, 'None.'));
   }
 
   #partition({ n, owner, told, standbys }) {
     const by = this.now.nodes.find((x) => x.url === owner);
     const state = told ? told.state : owner ? 'unknown' : 'unowned';
-    return h('tr', { key: n, 'data-all-partition': n },
+    return row(partitionColumns, { key: n, 'data-all-partition': n }, [
       h('th', { scope: 'row' }, n),
       h('td', {}, h('span', { class: `state-${state}` }, state), told?.state === 'opening' && ` ${Math.round(told.progress * 100)} %${told.eta_seconds ? `, ${duration(told.eta_seconds)} left` : ''}`,
         (told?.error || (!told && owner && by?.error)) && h('small', { class: 'wrong' }, told?.error || `its owner did not answer: ${by.error}`)),
-      h('td', { class: 'node-name' }, owner ? link(by ?? { url: owner }) : '–', by?.self && h('small', {}, 'this node')),
+      h('td', { class: 'node-name' }, owner ? link(by ?? { url: owner }) : '–', by?.self && h('small', { class: 'inline' }, 'this node')),
       h('td', { class: 'node-name' }, standbys.length ? standbys.map((s) => h('span', { key: s.url }, link(s), ' ')) : '–'),
       h('td', {}, told ? h('span', { class: 'position' }, told.position.map((x, i) => h('span', { key: i, title: `its log ends at ${told.ends[i]}` }, count(x)))) : '–'),
-      h('td', { class: 'right' }, told ? count(told.lag) : '–'), h('td', { class: 'right' }, told?.hot_bytes ? bytes(told.hot_bytes) : '–'), h('td', { class: 'right' }, told?.disk_bytes ? bytes(told.disk_bytes) : '–'));
+      h('td', { class: 'right' }, told ? count(told.lag) : '–'), h('td', { class: 'right' }, told?.hot_bytes ? bytes(told.hot_bytes) : '–'), h('td', { class: 'right' }, told?.disk_bytes ? bytes(told.disk_bytes) : '–')]);
   }
 }
 

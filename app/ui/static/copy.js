@@ -1,4 +1,4 @@
-// Commands that people copy.
+// Commands and values that people copy.
 
 import { announce, h, icon } from '/ui/dom.js';
 
@@ -17,10 +17,10 @@ async function copy(text, pre) {
   }
 }
 
-/** A command with a button that copies it. */
-export function copyable(command, label = 'Command') {
+/** A command or a value, with a button that copies it. */
+export function copyable(command, label = 'Command', kind = undefined) {
   return h('div', { class: 'copyable' },
-    h('pre', { tabindex: '0', 'aria-label': label }, command),
+    h('pre', { class: kind, tabindex: '0', 'aria-label': label }, command),
     h('button', {
       class: 'plain copy', type: 'button', 'aria-label': `Copy: ${command.split('\n')[0].slice(0, 80)}`, title: 'Copy', onclick: async (e) => {
         const button = e.currentTarget;

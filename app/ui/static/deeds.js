@@ -72,13 +72,19 @@ const show = (draw, rows, ended) => draw([
   h('p', { key: 'end', class: ended ? 'done' : 'note', role: 'status' }, ended ? 'All partitions are done.' : 'In progress …'),
 ]);
 
+const node = (about) => ` --node ${quoted(about.url ?? '')}`;
+const owned = (reading) => reading.partitions.filter((p) => p.here && p.state === 'live');
+
+/** A button that takes snapshots, if this node may. */
+export const snapshotsNow = ({ about: a, now: r }) => a.deeds?.snapshots
+  && h('button', { key: 'snapshots', class: 'chip', type: 'button', 'data-deed': 'snapshots', onclick: () => askSnapshots(a.snapshots, owned(r).length, `tidemark snapshot create${node(a)}`) }, icon('archive'), 'Take snapshots now');
+
 /** The possible checks, with their buttons and commands. */
 export function checks({ about: a, now: r }) {
   const flag = (name, value, usual) => (value && value !== usual ? ` --${name} ${quoted(value)}` : '');
   const kafka = flag('brokers', a.broker, '127.0.0.1:9092');
-  const node = ` --node ${quoted(a.url ?? '')}`;
-  const verify = `tidemark verify${node}${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}`;
-  const live = r.partitions.filter((p) => p.here && p.state === 'live');
+  const verify = `tidemark verify${node(a)}${kafka}${flag('redis', a.redis, 'redis://127.0.0.1:6379')}`;
+  const live = owned(r);
   const commands = [
     ['Rebuild all state from the topics, and compare every record with this node\'s stores and with Redis. The node keeps running; run it on the node\'s machine:', verify],
     ...(a.snapshots ? [
@@ -88,9 +94,8 @@ export function checks({ about: a, now: r }) {
   ];
   const links = [['/readyz', 'a line for each partition'], ['/metrics', 'for Prometheus'], ['/healthz', 'alive']];
   return h('section', { class: 'card', 'aria-labelledby': 'h-verify' }, h('h2', { id: 'h-verify' }, 'Do not believe it, check it'),
-    (a.deeds?.verify || a.deeds?.snapshots) && h('div', { class: 'chips', role: 'group', 'aria-label': 'What this node can do now' },
-      a.deeds.verify && live.map((p) => h('button', { key: p.partition, class: 'chip', type: 'button', 'data-verify': p.partition, onclick: () => askVerify(p, `${verify} --partition ${p.partition}`) }, icon('readall'), `Verify partition ${p.partition}`)),
-      a.deeds.snapshots && h('button', { key: 'snapshots', class: 'chip', type: 'button', 'data-deed': 'snapshots', onclick: () => askSnapshots(a.snapshots, live.length, `tidemark snapshot create${node}`) }, icon('archive'), 'Snapshots now')),
+    a.deeds?.verify && h('div', { class: 'chips', role: 'group', 'aria-label': 'What this node can do now' },
+      live.map((p) => h('button', { key: p.partition, class: 'chip', type: 'button', 'data-verify': p.partition, onclick: () => askVerify(p, `${verify} --partition ${p.partition}`) }, icon('readall'), `Verify partition ${p.partition}`))),
     h('div', { class: 'checks' }, commands.map(([why, command]) => h('div', { key: why }, h('p', {}, why), copyable(command)))),
     h('p', { class: 'links' }, links.map(([href, what]) => h('a', { key: href, href }, h('code', {}, href), ` ${what}`))));
 }

@@ -5,6 +5,7 @@ import { open } from '/ui/sheet.js';
 
 const KEYS = [
   ['?', 'this help'],
+  ['1 to 4', 'go to a view: people, operators, nodes, compare'],
   ['/', 'search: a user, a channel, a message'],
   ['Alt 1 to Alt 6', 'go to a device'],
   ['\u2191 \u2193', 'go to another channel of a list, or to another message'],
@@ -15,7 +16,7 @@ const KEYS = [
   ['Back', 'of the browser: close the last that was opened, or go back to the channel or view before'],
 ];
 
-const SIGNS = [
+const PEOPLE = [
   ['a channel', 'Click it to read it. Only the device in use marks messages read.'],
   ['a number', 'Unread messages. Click it to see which messages count, and why others do not.'],
   ['@ and a number', 'The unread messages that mention this person.'],
@@ -23,10 +24,24 @@ const SIGNS = [
   ['Read by', 'Who has received and who has read a message, and when. Click it.'],
 ];
 
+const OPERATORS = [
+  ['live', 'The partition is folded and answers. “elsewhere”: another node owns it.'],
+  ['position', 'The next offset of messages, of reads, of deliveries.'],
+  ['behind', 'Records of the topics that are not folded yet.'],
+  ['digest', 'Of all records of the store. Equal positions have equal digests.'],
+  ['hot state', 'What the partition keeps in memory.'],
+  ['dead letter', 'A record that could not be used. A replay writes it to its topic again.'],
+  ['a heading of a table', 'Click it to sort by that column.'],
+  ['\u2190 \u2192 on a chart', 'Go to a value.'],
+];
+
 const list = (rows, key) => h('dl', { class: 'pairs' }, rows.map(([what, why]) => h('div', { key: what }, h('dt', {}, key ? h('kbd', {}, what) : what), h('dd', {}, why))));
 
 /** Opens the help. */
-export const help = () => open('Keys and signs', [h('h3', {}, 'Keys'), list(KEYS, true), h('h3', {}, 'Signs'), list(SIGNS, false)]);
+export const help = () => {
+  const signs = /^#(operators|cluster)$/.test(location.hash) ? OPERATORS : PEOPLE;
+  open('Keys and signs', [h('h3', {}, 'Keys'), list(KEYS, true), h('h3', {}, 'Signs'), list(signs, false)]);
+};
 
 const KEY = 'strip';
 let shown = true;

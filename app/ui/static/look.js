@@ -61,7 +61,7 @@ function inbox(app, user, totals, pages) {
     h('h3', {}, 'Channels'),
     pages.list.length ? h('ul', { class: 'evidence tall', tabindex: '0', 'aria-label': 'Channels' }, pages.list.map((c) => h('li', { key: c.channel_id },
       h('button', { class: 'link', type: 'button', dir: 'auto', onclick: () => void channel(app, c.channel_id) }, named(c.channel_id)),
-      h('span', { class: 'note' }, [c.muted && 'muted', c.archived && 'archived', c.flagged && 'marked as unread', c.mentions > 0 && plural(c.mentions, 'mention')].filter(Boolean).join(', ')),
+      h('span', { class: 'note' }, [c.muted && 'muted, not in the badge', c.archived && 'archived, not in the badge', c.flagged && 'marked as unread', c.mentions > 0 && plural(c.mentions, 'mention')].filter(Boolean).join(', ')),
       h('button', { class: 'link last', type: 'button', 'aria-label': `${count(c.unread)} unread in ${named(c.channel_id)}: explain`, title: 'Why?', onclick: () => void explain(asker, c.channel_id) }, `${count(c.unread)} unread`))))
       : !pages.error && h('p', { class: 'fact' }, 'In no channel: nobody with this id has joined one, or all were left or deleted.'),
     pages.render(),

@@ -2,8 +2,9 @@
 
 import { own } from '/ui/api.js';
 import { chart, quantile, stacked } from '/ui/charts.js';
-import { checks } from '/ui/deeds.js';
+import { checks, snapshotsNow } from '/ui/deeds.js';
 import { h, icon } from '/ui/dom.js';
+import { grid, row } from '/ui/grid.js';
 import { Letters } from '/ui/letters.js';
 import { Poll } from '/ui/poll.js';
 import { bytes, count, duration, exactTime, hostOf, rate, short } from '/ui/words.js';
@@ -25,6 +26,7 @@ export class Operators {
   readings = []; // newest last
   series = []; // the node's samples of the last hour
   range = 'tab';
+  #chosen = false; // the user has chosen the range
   #seriesAt = -Infinity;
   trouble = '';
   #poll = new Poll(EVERY, () => this.#read());
@@ -56,7 +58,10 @@ export class Operators {
   async #readSeries() {
     this.#seriesAt = performance.now();
     try {
+      const before = this.series.length;
       this.series = (await own('series')).samples;
+      // A new tab has nothing to show yet. The node has, if it has run for a minute.
+      if (!this.#chosen && !before && this.series.length >= 6) this.range = 'ten';
     } catch { /* the next reading asks again */ }
     this.redraw();
   }
@@ -93,6 +98,12 @@ export class Operators {
     return seconds > 0 ? Math.max(0, (value(this.now) - value(from)) / seconds) : 0;
   }
 
+  #choose(range) {
+    this.#chosen = true;
+    this.range = range;
+    this.redraw();
+  }
+
   // Drawing
 
   render() {
@@ -126,28 +137,27 @@ export class Operators {
     const axis = { from: r.at - span, to: r.at, redraw: this.redraw };
     const tile = (label, value, points, format, floor, more, bad) => h('div', { key: label, class: `tile ${bad ? 'bad' : ''}`, role: 'group', 'aria-label': label }, h('h3', {}, label), h('p', { class: 'figure' }, value), chart(label, points, format, { ...axis, floor }), h('p', { class: 'note' }, more));
     return h('section', { class: 'charts', 'aria-label': 'Charts' },
-      h('div', { class: 'chips', role: 'group', 'aria-label': 'Range of the charts' }, ranges.map(([name, label]) => h('button', { key: name, class: 'chip', type: 'button', 'data-range': name, 'aria-pressed': String(this.range === name), onclick: () => { this.range = name; this.redraw(); } }, label))),
+      h('div', { class: 'chips', role: 'group', 'aria-label': 'Range of the charts' }, ranges.map(([name, label]) => h('button', { key: name, class: 'chip', type: 'button', 'data-range': name, 'aria-pressed': String(this.range === name), onclick: () => this.#choose(name) }, label))),
       h('div', { class: 'tiles' },
         tile('Events a second', rate(this.steady(events)), this.rates(events, (s) => s.events), rate, 1, `${count(events(r))} since the start`),
         tile('Deltas a second', rate(this.steady(deltas)), this.rates(deltas, (s) => s.deltas), rate, 1, `${(deltas(r) / Math.max(1, events(r))).toFixed(2)} for each event`),
-        tile('Records behind', count(lag(r)), this.points(lag, (s) => s.lag), short, 4, lag(r) ? 'records wait to be folded' : 'everything is folded', lag(r) > 10_000),
+        tile('Records behind', count(lag(r)), this.points(lag, (s) => s.lag), short, 4, [lag(r) ? 'records wait to be folded' : 'everything is folded', ' ', h('a', { href: '#cluster' }, 'by partition')], lag(r) > 10_000),
         tile('Publish, median', duration(median), this.points((x) => batch(x, index.get(x)), (s) => s.publish), duration, 0.002, `until acknowledged by all replicas, ${over}`),
-        tile('Dead letters', count(this.letters.page?.total ?? dead(r)), this.points(dead, (s) => s.dead), short, 4, dead(r) ? `${count(dead(r))} since the start` : 'none since the start')));
+        tile('Dead letters', count(this.letters.page?.total ?? dead(r)), this.points(dead, (s) => s.dead), short, 4, [dead(r) ? `${count(dead(r))} by this node since its start` : 'none by this node since its start', ' ', this.letters.page?.total > 0 && h('button', { key: 'list', class: 'link', type: 'button', 'data-list': 'letters', onclick: () => this.letters.show() }, 'list them')])));
   }
 
   partitions(r) {
     const inputs = ['messages', 'reads', 'deliveries'];
+    const columns = ['Partition', 'State', 'Owner', 'Position', 'Behind', 'Events/s', 'Digest of the store'].map((name, i) => ({ name, right: i === 4 || i === 5 }));
     return h('section', { class: 'card', 'aria-labelledby': 'h-partitions' }, h('h2', { id: 'h-partitions' }, 'Partitions'),
-      h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-labelledby': 'h-partitions' }, h('table', { class: 'grid' },
-        h('thead', {}, h('tr', {}, ['Partition', 'State', 'Owner', 'Position', 'Behind', 'Events/s', 'Digest of the store'].map((t, i) => h('th', { key: t, scope: 'col', class: i === 4 || i === 5 ? 'right' : undefined }, t)))),
-        h('tbody', {}, r.partitions.map((p) => h('tr', { key: p.partition, 'data-partition': p.partition },
+      grid('h-partitions', columns, undefined, r.partitions.map((p) => row(columns, { key: p.partition, 'data-partition': p.partition }, [
           h('th', { scope: 'row' }, p.partition),
           h('td', {}, h('span', { class: `state-${p.state}` }, p.state === 'live' ? 'live' : p.state), p.state === 'opening' && ` ${Math.round(p.progress * 100)} %${p.eta_seconds ? `, ${duration(p.eta_seconds)} left` : ''}`, p.error && h('small', { class: 'wrong' }, p.error)),
-          h('td', { class: 'owner' }, p.owner ? h('a', { href: '#cluster', title: 'All nodes' }, hostOf(p.owner)) : '–', p.here && p.state === 'live' && h('small', {}, 'this node')),
+          h('td', { class: 'owner' }, p.owner ? h('a', { href: '#cluster', title: 'All nodes' }, hostOf(p.owner)) : '–', p.here && p.state === 'live' && h('small', { class: 'inline' }, 'this node')),
           h('td', {}, p.position ? h('span', { class: 'position' }, p.position.map((n, i) => h('span', { key: i, title: `next offset of chat.${inputs[i]}; its log ends at ${p.ends?.[i] ?? '?'}` }, count(n)))) : '–'),
           h('td', { class: 'right' }, p.position ? count(p.lag) : '–'),
           h('td', { class: 'right' }, p.position ? rate(this.steady((x) => x.partitions[p.partition]?.position?.reduce((a, b) => a + b, 0) ?? 0)) : '–'),
-          h('td', {}, p.digest ? print(p.digest, `${p.digest}, at position ${p.stored.join(', ')}`) : '–')))))),
+          h('td', {}, p.digest ? print(p.digest, `${p.digest}, at position ${p.stored.join(', ')}`) : '–')]))),
       h('p', { class: 'note' }, 'A position is the next offset of messages, reads and deliveries. Two stores with the same position have the same digest, whoever folded them and in whatever order.'));
   }
 
@@ -174,7 +184,7 @@ export class Operators {
     ];
     return h('section', { class: 'card', 'aria-labelledby': 'h-store' }, h('h2', { id: 'h-store' }, 'State and snapshots'),
       h('dl', { class: 'pairs' }, facts.map(([k, x]) => h('div', { key: k }, h('dt', {}, k), h('dd', {}, x)))),
-      h('h3', {}, 'Snapshots'),
+      h('div', { class: 'card-head' }, h('h3', {}, 'Snapshots'), snapshotsNow(this)),
       r.snapshots_error && h('p', { class: 'trouble' }, r.snapshots_error),
       r.snapshots_error && !r.snapshots?.length ? undefined
         : !r.snapshots?.length ? h('p', { class: 'empty' }, r.snapshots ? 'None was taken yet.' : ['This node keeps none: ', h('code', {}, '--snapshots file:///dir'), ' or ', h('code', {}, 's3://bucket'), ' turns them on.'])

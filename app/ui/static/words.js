@@ -12,6 +12,10 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 export const timeOf = (at) => clock.format(new Date(at));
 export const secondsOf = (at) => seconds.format(new Date(at));
 export const exactTime = (at) => exact.format(new Date(at));
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+
+/** An exact time, with the day unless it is today. */
+export const exactWhen = (at) => `${new Date(at).toDateString() === new Date().toDateString() ? '' : `${day.format(new Date(at))} `}${exactTime(at)}`;
 const soon = new Intl.DateTimeFormat('en-GB', { weekday: 'short', hour: '2-digit', minute: '2-digit' });
 
 /** The end of something: the time of day if it is today. */
