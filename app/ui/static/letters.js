@@ -111,7 +111,7 @@ export class Letters {
         h('span', { class: 'note' }, `page ${count(number)}`),
         h('button', { class: 'chip', type: 'button', 'data-page': 'older', disabled: !page.next, onclick: () => this.turn(false) }, 'Older'),
         !this.text && h('button', { key: 'replay', class: 'chip replay-all', type: 'button', onclick: () => this.#askReplay() }, icon('unread'), this.reason ? `Replay all of ${this.reason}` : 'Replay all')),
-      h('p', { key: 'note', class: 'note' }, `${plural(page.total, 'dead letter')} in all; they stay 30 days. Once the cause is mended, replay ${this.reason ? 'those of this reason' : 'them'}: it writes them to their topics again. This command shows what it would write, and without --dry-run it writes it:`),
+      h('p', { key: 'note', class: 'note' }, `${plural(page.total, 'dead letter')} in all; they stay 30 days. Once the cause is mended, replay ${this.reason ? 'those of this reason' : 'them'}: that writes them to their topics again. This command shows what it would write, and without --dry-run it writes it:`),
       h('div', { key: 'command' }, copyable(`tidemark deadletters replay${broker && broker !== '127.0.0.1:9092' ? ` --brokers ${broker}` : ''}${this.reason ? ` --reason ${this.reason}` : ''} --dry-run`)),
     ];
   }
