@@ -126,6 +126,10 @@ release: ## write dist: static, stripped, reproducible binaries for Linux and ma
 docs: ## write bin/site: docs/ as a static site that can be searched; open bin/site/index.html
 	$(GO) run ./internal/test/site
 
+.PHONY: links
+links: ## call the links of the documents to other sites, and name those that lead nowhere (needs a network; ARGS=-list lists them)
+	$(GO) run ./internal/test/links $(ARGS)
+
 .PHONY: sbom
 sbom: build ## write bin/tidemark.cdx.json: the modules of bin/tidemark, as CycloneDX
 	bin/tidemark version --sbom > bin/tidemark.cdx.json
