@@ -153,6 +153,7 @@ test-tools:
 	python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv); \
 	command -v redis-server >/dev/null || missing+=(redis-server); \
 	command -v postgres >/dev/null || compgen -G "/usr/lib/postgresql/*/bin/postgres" >/dev/null || missing+=(postgresql); \
+	command -v ruby >/dev/null || missing+=(ruby); \
 	command -v rpm >/dev/null || missing+=(rpm); \
 	command -v kcat >/dev/null || missing+=(kcat); \
 	command -v promtool >/dev/null || missing+=(prometheus); \
