@@ -40,7 +40,7 @@ func (p *Processor) producerOptions(o *outputs.Outlet) []kgo.Opt {
 		// The client must not send records that a fence has refused again, under another epoch,
 		// before the group confirms the ownership.
 		kgo.StopProducerOnDataLossDetected(),
-		kgo.ProducerBatchCompression(kgo.Lz4Compression(), kgo.NoCompression()),
+		kgo.WithCompressor(outputs.NewCompressor()),
 		kgo.MaxBufferedRecords(1<<18),
 		kgo.ProducerBatchMaxBytesFn(func(topic string) int32 {
 			if topic == p.cfg.Topics.DeadLetters {

@@ -155,15 +155,6 @@ func (p *Partition) listedOf(c *state.Channel, s *seqset.Set) ([]uint32, uint32)
 	return seqs, floor
 }
 
-// latestBytes returns the latest message for a delta. The result borrows its bytes.
-func (p *Partition) latestBytes(c *state.Channel) events.Head {
-	h := p.headBytes(c, c.Latest)
-	if c.Latest != 0 {
-		h.Pos = p.rules.PosAt(c, c.Latest)
-	}
-	return h
-}
-
 // headBytes describes a message, without its Pos. For seq 0 it returns the zero Head.
 func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
 	if seq == 0 {
@@ -215,15 +206,12 @@ func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) [
 	if *memSeq == seq && !c.PastRetention(p.rules.Settings.IndexRetention) {
 		return p.rules.Blobs.Get(*mem)
 	}
-	e := p.rules.EntryAt(c, seq)
-	if c.InTail(seq) {
-		return e.ID
-	}
-	if !c.InDeltas(&e, p.rules.Settings.IndexRetention) {
-		return nil
+	id := p.idInDeltas(c, seq)
+	if id == nil || c.InTail(seq) {
+		return id
 	}
 	p.rules.Blobs.Release(*mem)
-	*memSeq, *mem = seq, p.rules.Blobs.Put(e.ID)
+	*memSeq, *mem = seq, p.rules.Blobs.Put(id)
 	return p.rules.Blobs.Get(*mem)
 }
 

@@ -41,11 +41,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 	}
 	for _, o := range state.Condense(list) {
 		t.spend(1)
-		e := p.rules.EntryAt(c, o.Seq)
-		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At}
-		if c.InDeltas(&e, p.rules.Settings.IndexRetention) {
-			r.MessageID = e.ID
-		}
+		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.idInDeltas(c, o.Seq)}
 		switch o.Kind {
 		case state.ReceiptRead, state.ReceiptWithThreads:
 			r.WithThreads = o.Kind == state.ReceiptWithThreads

@@ -14,7 +14,8 @@ import (
 //	          of the cache, because Pebble takes memtables out of it
 //	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what
 //	          has changed since the last cut; part of the heap
-//	queue     limit/8, at most 128 MiB: fetched records that wait to be folded; part of the heap
+//	queue     limit/16, at least 16 MiB and at most 128 MiB: fetched records that wait to be
+//	          folded; part of the heap
 //	fetch     limit/256, at least 16 MiB and at most 32 MiB: what the cache role fetches ahead
 //	          from one broker, as it is on the wire; part of the heap
 //	records   limit / 20 KiB, at least 50,000 and at most 400,000: records that the cache role
@@ -52,7 +53,7 @@ const MaxRecords = 400_000
 const (
 	maxMemTable        = 16 << 20
 	minDirty, maxDirty = 8 << 20, 32 << 20
-	maxQueue           = 128 << 20
+	minQueue, maxQueue = 16 << 20, 128 << 20
 	minRecords         = 50_000
 	perRecord          = 20 << 10 // bytes of the limit for each
 	minFetch, maxFetch = 16 << 20, 32 << 20
@@ -67,7 +68,7 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m.Cache = max(limit/8, stores*cachePerPartition)
 	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
 	m.Dirty = min(max(limit/(16*stores), minDirty), maxDirty)
-	m.Queue = min(limit/8, maxQueue)
+	m.Queue = min(max(limit/16, minQueue), maxQueue)
 	m.Fetch = min(max(limit/256, minFetch), maxFetch)
 	m.Records = int(min(max(limit/perRecord, minRecords), MaxRecords))
 	m.Heap = limit - limit/16

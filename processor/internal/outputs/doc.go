@@ -9,6 +9,7 @@
 //	asleep_other.go  on other systems it does not
 //	roster.go        producers that may still write, stored beside the group's offsets
 //	fence.go         making brokers refuse the producers of former owners
+//	compress.go      compressing record batches
 //	publish.go       publishing sets of records, with retries until they are acknowledged
 //	commit_sync.go   one request to the group's coordinator
 //	commit.go        group offsets, never beyond what is acknowledged, and never back
