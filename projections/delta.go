@@ -155,6 +155,19 @@ func (p *Partition) listedOf(c *state.Channel, s *seqset.Set) ([]uint32, uint32)
 	return seqs, floor
 }
 
+// latestBytes returns the latest message for a delta. The result borrows its bytes.
+func (p *Partition) latestBytes(c *state.Channel) events.Head {
+	h, known := p.outFanOut.Latest(c)
+	if known {
+		return h
+	}
+	if h = p.headBytes(c, c.Latest); c.Latest != 0 {
+		h.Pos = p.rules.PosAt(c, c.Latest)
+	}
+	p.outFanOut.Keep(c, h)
+	return h
+}
+
 // headBytes describes a message, without its Pos. For seq 0 it returns the zero Head.
 func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
 	if seq == 0 {
@@ -206,7 +219,7 @@ func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) [
 	if *memSeq == seq && !c.PastRetention(p.rules.Settings.IndexRetention) {
 		return p.rules.Blobs.Get(*mem)
 	}
-	id := p.idInDeltas(c, seq)
+	id := p.rules.IDInDeltas(c, seq, &p.outFanOut)
 	if id == nil || c.InTail(seq) {
 		return id
 	}

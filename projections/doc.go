@@ -13,7 +13,6 @@
 //	drain.go            everything that changed since the last drain
 //	drain_warm.go       touching the memory that a drain needs next
 //	delta.go            the records of pairs and channels
-//	delta_shared.go     what the deltas of all members of a channel have in common
 //	receipt_out.go      the records of receipts
 //	farewell.go         the records of users who have nothing left in a deleted channel
 //	republish.go        publishing again what a former owner may have published

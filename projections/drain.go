@@ -57,12 +57,12 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 			pending := c.Pending
 			c.Pending = 0
 			if pending&state.OutMembersChanged != 0 {
-				p.outFanOut.begin(c)
+				p.outFanOut.Begin(c)
 				p.rules.EachMember(c, func(ref uint32, r *state.Row) {
 					p.drainRow(d, ref, c, r, true)
 					t.spend(1)
 				})
-				p.outFanOut.end()
+				p.outFanOut.End()
 			}
 			if pending&state.OutRecordChanged != 0 && d != nil {
 				p.drainChannel(d, c, pending&state.OutUpdated != 0)

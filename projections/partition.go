@@ -38,7 +38,7 @@ type Partition struct {
 	batchMemory int64 // memory of the outstanding cut's batch
 	blockBuf    [2][]receipts.Entry
 	outBuf      []byte
-	outFanOut   fanOut
+	outFanOut   state.FanOut
 	out         events.UnreadDelta
 	outChannel  events.ChannelRecord
 	outRecord   events.ReceiptsRecord

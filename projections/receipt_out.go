@@ -41,7 +41,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 	}
 	for _, o := range state.Condense(list) {
 		t.spend(1)
-		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.idInDeltas(c, o.Seq)}
+		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.rules.IDInDeltas(c, o.Seq, &p.outFanOut)}
 		switch o.Kind {
 		case state.ReceiptRead, state.ReceiptWithThreads:
 			r.WithThreads = o.Kind == state.ReceiptWithThreads

@@ -17,6 +17,7 @@
 //	span.go          memberships, to find the recipients of a message
 //	positions.go     positions of messages, and the stamp of a pair
 //	log.go           the messages of a channel
+//	fan_out.go       what the deltas of a channel's members have in common
 //	index.go         the index of their ids
 //	seeded.go        messages that a channel had before its topics began
 //	newest.go        the time of the newest message

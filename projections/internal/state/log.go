@@ -44,16 +44,6 @@ func (p *State) EntryAt(c *Channel, seq uint32) history.Entry {
 	return e
 }
 
-// TailID returns the id of one of the newest messages without decoding the rest of it. It returns
-// false if seq is not among them, or seeded.
-func (p *State) TailID(c *Channel, seq uint32) ([]byte, bool) {
-	if !c.InTail(seq) || seq <= p.SeedOf(c) {
-		return nil, false
-	}
-	_, id, ok := history.IndexedFrom(seq, p.Blobs.Get(c.Tail[seq%history.BlockLen]))
-	return id, ok
-}
-
 // Block returns the bytes of a full block.
 func (p *State) Block(c *Channel, b uint32) ([]byte, error) {
 	var kb [keys.Buf]byte
