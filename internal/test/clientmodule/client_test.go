@@ -76,7 +76,7 @@ func stack(t *testing.T) *dev.Stack {
 func TestModule(t *testing.T) {
 	read(t, "*.go", "go.*", "cached/*.go", "../clients/conformance/*.json", "../cache/testdata/vectors.json", "../docs/openapi.json")
 	s := stack(t)
-	programs(t, s.URL)
+	programs(t, s)
 	args := []string{"test", "-count=1", "-tags=node", "-json"}
 	if testkit.RaceDetector {
 		args = append(args, "-race")
@@ -99,7 +99,7 @@ func TestModule(t *testing.T) {
 var program = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
 
 // programs runs the programs of docs/clients.md, in the order of the page.
-func programs(t *testing.T, url string) {
+func programs(t *testing.T, s *dev.Stack) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/clients.md")
 	if err != nil {
@@ -108,13 +108,14 @@ func programs(t *testing.T, url string) {
 	var message []string
 	for _, m := range program.FindAllStringSubmatch(string(page), -1) {
 		file := filepath.Join(t.TempDir(), "main.go")
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(m[1], "http://127.0.0.1:8080", url)), 0o600); err != nil {
+		own := strings.NewReplacer("http://127.0.0.1:8080", s.URL, "127.0.0.1:6379", strings.TrimPrefix(s.RedisURL, "redis://"))
+		if err := os.WriteFile(file, []byte(own.Replace(m[1])), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		message = append(message, strings.ReplaceAll(strings.TrimSpace(command(t, nil, "run", file)), "\n", " "))
 	}
 	// The gateway may have the message before the device has it, or after.
-	if len(message) != 2 || message[0] != "1" || !strings.Contains(message[1], "1") || !strings.HasSuffix(message[1], "0") {
+	if len(message) != 3 || message[2] != "0" || message[0] != "1" || !strings.Contains(message[1], "1") || !strings.HasSuffix(message[1], "0") {
 		t.Errorf("the programs of docs/clients.md print %q", message)
 	}
 }

@@ -72,3 +72,42 @@ func TestNodeOfTheClient(t *testing.T) {
 		t.Errorf("the package asks for Node %s, the page says %s, and 22 is the first with a WebSocket of its own", asks, message)
 	}
 }
+
+// TestMakeHasTheTargetsOfThePages: each target that a page or example calls is one of the Makefile.
+func TestMakeHasTheTargetsOfThePages(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(Root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := Pages(Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks, err := All(Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := 0
+	look := func(page, text string, call *regexp.Regexp) {
+		for _, m := range call.FindAllStringSubmatch(text, -1) {
+			called++
+			if !strings.Contains(string(makefile), "\n.PHONY: "+m[1]+"\n") {
+				t.Errorf("%s: make has no target %s", page, m[1])
+			}
+		}
+	}
+	for page, text := range pages {
+		look(page, text, inProse)
+	}
+	for _, b := range blocks {
+		look(b.Page, b.Text, inExample)
+	}
+	if called < 50 {
+		t.Errorf("the pages call only %d targets", called)
+	}
+}
+
+var (
+	inProse   = regexp.MustCompile("`make ([a-z][a-z-]*)")
+	inExample = regexp.MustCompile("(?m)^(?:\\$ )?make ([a-z][a-z-]*)")
+)
