@@ -22,6 +22,7 @@ func TestOtherSettingsAreRefused(t *testing.T) {
 		was, now string
 	}{
 		"--send-marks-read": {func(s *projections.Settings) { s.SendMarksRead = false }, "send-marks-read true", "send-marks-read false"},
+		"--trim-log":        {func(s *projections.Settings) { s.TrimLog = true }, "index-retention 2160h, not", "index-retention 2160h, trim-log true"},
 		"--index-retention": {func(s *projections.Settings) { s.IndexRetention = 36 * time.Hour.Milliseconds() }, "index-retention 2160h", "index-retention 36h"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,10 @@ func (p *Partition) outstanding() bool {
 
 // encode fills the batch.
 func (k *cutting) encode() error {
+	trimming := state.Trimming{State: &k.rules.State, Into: &k.written, Stored: k.get, Step: k.step}
+	if err := trimming.Logs(); err != nil {
+		return err
+	}
 	for ref := range k.rules.DirtyGuests {
 		k.cutGuest(ref)
 		k.step()
@@ -70,7 +74,7 @@ func (k *cutting) encode() error {
 	for _, ci := range k.rules.DirtyChannels {
 		c := k.rules.Channels.At(ci)
 		k.note(ci, c)
-		if err := k.cutChannel(c); err != nil {
+		if err := k.cutChannel(ci, c); err != nil {
 			return err
 		}
 		k.step()
@@ -112,7 +116,7 @@ func (k *cutting) finish() {
 		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
 		p.rules.ReceiptChannels, p.rules.ErasedPairs = p.rules.ReceiptChannels[:0], p.rules.ErasedPairs[:0]
 		p.rules.ReceiptEntries.Reset()
-		p.mergeMemory = arena.ListBytes(p.merging) + p.sorter.HeapBytes()
+		p.mergeMemory = arena.ListBytes(p.merging) + p.sorter.HeapBytes() + arena.ListBytes(p.rules.Endings) + arena.ListBytes(p.rules.Due)
 		p.batchMemory = arena.ListBytes(k.batch.Repr())
 	})
 	p.rules.DirtyChannels = p.rules.DirtyChannels[:0]
@@ -169,8 +173,10 @@ func (c *Cut) Apply() error {
 func (p *Partition) header(d keys.Digest) identity.Header {
 	format := uint64(FormatVersion)
 	switch {
-	case p.rules.Customized > 0:
+	case p.id.Settings.TrimLog:
 		format = NewestFormat
+	case p.rules.Customized > 0:
+		format = identity.CustomizedFormat
 	case p.rules.SeededChannels > 0:
 		format = identity.SeededFormat
 	}

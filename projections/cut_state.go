@@ -8,12 +8,12 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-func (k *cutting) cutChannel(c *state.Channel) error {
+func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 	id := k.rules.Blobs.Get(c.ID)
 	var kb [keys.Buf]byte
 	var err error
 	if c.Dirty&state.DirtyChannel != 0 {
-		k.rules.Scratch = k.appendChannel(k.rules.Scratch[:0], c)
+		k.rules.Scratch = k.appendChannel(k.rules.Scratch[:0], ci, c)
 		key := keys.AppendHot(kb[:0], id, keys.HotChannel)
 		err = k.set(key, k.rules.Scratch, &c.Hash, c.Dirty&state.DirtyStored != 0)
 		c.Dirty |= state.DirtyStored

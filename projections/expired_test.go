@@ -17,18 +17,7 @@ func TestExpiredIDDoesNotWait(t *testing.T) {
 	var parser script.Parser
 	p := open(t, vfs.NewMem(), projections.DefaultSettings())
 	defer closePartition(t, p)
-	tell := func(line string) (out projections.Outcome) {
-		t.Helper()
-		records, err := parser.Parse(line)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range records {
-			records[i].Offset = p.Position()[records[i].Input]
-			out = records[i].Fold(p)
-		}
-		return out
-	}
+	tell := func(line string) projections.Outcome { t.Helper(); return lastOutcome(t, p, &parser, line) }
 	tell("a, b join\nb posts m1..m40\nwait 160d\nb posts new")
 	for line, want := range map[string]projections.Outcome{
 		"a reads up to m1":                 projections.OutcomeExpiredID,
@@ -69,5 +58,46 @@ func TestExpiredIDDoesNotWait(t *testing.T) {
 	}
 	if v, _ := p.View("a", "c"); v.Unread != 0 || v.LastRead.MessageID != "newer" {
 		t.Errorf("a sees %+v", v)
+	}
+}
+
+// lastOutcome folds the records of a line of package script, and returns the outcome of the last.
+func lastOutcome(t *testing.T, p *projections.Partition, parser *script.Parser, line string) (out projections.Outcome) {
+	t.Helper()
+	records, err := parser.Parse(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range records {
+		records[i].Offset = p.Position()[records[i].Input]
+		out = records[i].Fold(p)
+	}
+	return out
+}
+
+// TestForgottenIDWaits: where the log ends, an event that names an expired id does not wait until
+// the message is forgotten, a week after it left the index. From then on the id is like any unknown
+// one, whether the message was trimmed yet or not.
+func TestForgottenIDWaits(t *testing.T) {
+	settings := projections.DefaultSettings()
+	settings.TrimLog = true
+	for _, c := range []struct {
+		after string
+		want  projections.Outcome
+	}{{"96d", projections.OutcomeExpiredID}, {"98d", projections.OutcomeWaiting}} {
+		for _, trimmed := range []bool{false, true} {
+			var parser script.Parser
+			p := open(t, vfs.NewMem(), settings)
+			lastOutcome(t, p, &parser, "a, b join\nb posts m1..m40\nwait "+c.after+"\nb posts new\na mutes\na gets new")
+			if trimmed {
+				cut(t, p)
+			}
+			for _, line := range []string{"b reads up to m1", "b reads m2, m31", "b gets m4", "b misses m5"} {
+				if got := lastOutcome(t, p, &parser, line); got != c.want {
+					t.Errorf("after %s, trimmed %t, %s: outcome %d, want %d", c.after, trimmed, line, got, c.want)
+				}
+			}
+			closePartition(t, p)
+		}
 	}
 }

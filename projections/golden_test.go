@@ -17,8 +17,8 @@ import (
 // TestGolden runs the stories of testdata. They are the documentation of the rules: `go test -run
 // Golden -rewrite` writes what they print, after which the difference is for a person to judge.
 //
-// A file has one command, story, with the arguments fanout-limit, send-marks-read and
-// index-retention. Its lines are those of package script, folded in the order of the file, and:
+// A file has one command, story, with the arguments fanout-limit, send-marks-read,
+// index-retention and trim-log. Its lines are those of package script, folded in the order of the file, and:
 //
 //	? a            what a user sees; also "? a #general"
 //	? #general     a channel

@@ -26,7 +26,7 @@ func TestHiddenFormats(t *testing.T) {
 	}
 	post("m2", "bob", "", "ann", "bob", "ann", "eve") // it exists for its sender
 	post("m3", "bob", "m1", "ann")
-	if got := f.format(t); got != identity.NewestFormat {
+	if got := f.format(t); got != identity.CustomizedFormat {
 		t.Errorf("with messages hidden the format is %d", got)
 	}
 	for key, want := range map[string]string{
@@ -80,7 +80,7 @@ func TestHiddenByOneselfFormats(t *testing.T) {
 	}
 	set, to, open := "Cc\x00hann\x00\x00\x00", "Cc\x00Hann", "Cc\x00rann"
 	hide(0, "m2")
-	if got := f.format(t); got != identity.NewestFormat || mustStored(t, p, open)[0] != 7 {
+	if got := f.format(t); got != identity.CustomizedFormat || mustStored(t, p, open)[0] != 7 {
 		t.Errorf("the format is %d, what waits %x", got, mustStored(t, p, open))
 	}
 	f.post("c", "m1", "bob", "")
@@ -112,7 +112,7 @@ func TestHiddenOfColdChannels(t *testing.T) {
 	f := &feed{p: p, now: 1000}
 	f.setting("c", "ann", events.Read{Kind: events.KindMessagesHidden, Seq: 2})
 	for range 3 {
-		if got := f.format(t); got != identity.NewestFormat {
+		if got := f.format(t); got != identity.CustomizedFormat {
 			t.Errorf("the format is %d", got)
 		}
 	}
@@ -125,7 +125,7 @@ func TestHiddenOfColdChannels(t *testing.T) {
 	p = mustOpen(t, fs, testIdentity())
 	f.p = p
 	defer func() { p.Close() }()
-	if got := f.format(t); got != identity.NewestFormat {
+	if got := f.format(t); got != identity.CustomizedFormat {
 		t.Errorf("opened again the format is %d", got)
 	}
 	f.join("c", "ann", "bob")

@@ -91,7 +91,7 @@ func (p *Partition) loadRecord(key, val []byte) error {
 	p.rules.Written.Hot.Add(hash)
 	if kind == keys.HotChannel && len(val) > 0 && val[0]&state.ChannelDeleted != 0 { // a deleted channel is cold
 		p.rules.Cold.Add(xxh3.Hash(id))
-		return p.decodeChannel(&state.Channel{}, val)
+		return p.decodeChannel(0, &state.Channel{}, val)
 	}
 	ci := p.rules.ChannelOf(id)
 	if ci == 0 {
@@ -107,7 +107,7 @@ func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte
 	case keys.HotChannel:
 		c.Hash = hash
 		c.Dirty |= state.DirtyStored
-		return p.decodeChannel(c, val)
+		return p.decodeChannel(ci, c, val)
 	case keys.HotPage:
 		if len(rest) != 4 {
 			return errors.New("malformed key")

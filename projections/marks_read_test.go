@@ -47,7 +47,7 @@ func TestMarksReadFormats(t *testing.T) {
 		f.now = 2000
 		f.postWithReads(c.contrary, "c", "m2", "ann", "")
 		f.postWithReads(c.contrary, "c", "r1", "ann", "m1")
-		if got := f.format(t); got != identity.NewestFormat {
+		if got := f.format(t); got != identity.CustomizedFormat {
 			t.Errorf("setting %t: with one that says the opposite the format is %d", setting, got)
 		}
 		for key, want := range map[string]string{"Cc\x00p\x00\x00\x00\x00": c.row, "Cc\x00fann\x00m1": c.thread} {

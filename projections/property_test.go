@@ -142,44 +142,46 @@ func inAnyOrder(t *rapid.T, c *random.Case) {
 // with the same bytes as one without interruptions (law 8). As in the processor, records that were
 // published are folded again without publishing, and readers miss nothing.
 func TestPropertyRestart(t *testing.T) {
-	scripts(t, 15, func(t *rapid.T, c *random.Case) {
-		through := ranThrough(t, c)
-		fs := vfs.NewMem()
-		p := open(t, fs, c.Settings)
-		defer func() { closePartition(t, p) }()
-		m := model.New(c.Settings)
-		output := newPublished()
-		order := interleaving(t, &c.Log, "order")
-		published := 0 // records whose deltas were drained
-		for i := range order {
-			order[i].Fold(p)
-			order[i].AddTo(m)
-			at := fmt.Sprintf("after %d records", i+1)
-			then := rapid.IntRange(0, 9).Draw(t, "then")
-			if then >= 4 && then <= 8 {
-				output.drain(t, p, m, at, false)
-				output.check(t, m, at)
-				published = i + 1
-			}
-			if then == 7 || then == 8 {
-				cut(t, p)
-			}
-			if then >= 8 {
-				closePartition(t, p)
-				p = open(t, fs, c.Settings)
-				refold(t, p, order[:published], order[published:i+1])
-				if d := m.Diff(p); d != "" {
-					t.Fatalf("%s and a restart:\n%s", at, d)
-				}
+	scripts(t, 15, withRestarts)
+}
+
+func withRestarts(t *rapid.T, c *random.Case) {
+	through := ranThrough(t, c)
+	fs := vfs.NewMem()
+	p := open(t, fs, c.Settings)
+	defer func() { closePartition(t, p) }()
+	m := model.New(c.Settings)
+	output := newPublished()
+	order := interleaving(t, &c.Log, "order")
+	published := 0 // records whose deltas were drained
+	for i := range order {
+		order[i].Fold(p)
+		order[i].AddTo(m)
+		at := fmt.Sprintf("after %d records", i+1)
+		then := rapid.IntRange(0, 9).Draw(t, "then")
+		if then >= 4 && then <= 8 {
+			output.drain(t, p, m, at, false)
+			output.check(t, m, at)
+			published = i + 1
+		}
+		if then == 7 || then == 8 {
+			cut(t, p)
+		}
+		if then >= 8 {
+			closePartition(t, p)
+			p = open(t, fs, c.Settings)
+			refold(t, p, order[:published], order[published:i+1])
+			if d := m.Diff(p); d != "" {
+				t.Fatalf("%s and a restart:\n%s", at, d)
 			}
 		}
-		output.drain(t, p, m, "at the end", false)
-		output.check(t, m, "at the end")
-		cut(t, p)
-		if a, b := dump(t, p), through; a != b {
-			t.Fatalf("the bytes differ with restarts:\n%s\nand without:\n%s", a, b)
-		}
-	})
+	}
+	output.drain(t, p, m, "at the end", false)
+	output.check(t, m, "at the end")
+	cut(t, p)
+	if a, b := dump(t, p), through; a != b {
+		t.Fatalf("the bytes differ with restarts:\n%s\nand without:\n%s", a, b)
+	}
 }
 
 // refold folds the records that a reopened partition lacks. Records that were published are not

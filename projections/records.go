@@ -15,8 +15,9 @@ import (
 // otherwise; signed ones are zigzag.
 
 // appendChannel encodes the channel record: its numbers, and the messages of the open log block.
-func (p *Partition) appendChannel(b []byte, c *state.Channel) []byte {
-	b = append(b, c.Flags)
+func (p *Partition) appendChannel(b []byte, ci uint32, c *state.Channel) []byte {
+	ending := p.rules.EndedAt(ci)
+	b = append(b, c.Flags|ending.Flag())
 	for _, v := range [...]uint32{c.HeadSeq, c.HeadPos, c.Latest, c.Floor, c.Members, c.Ords} {
 		b = binary.AppendUvarint(b, uint64(v))
 	}
@@ -40,7 +41,7 @@ func (p *Partition) appendChannel(b []byte, c *state.Channel) []byte {
 	for _, v := range [...]uint32{c.MaxSeq, c.Anchor, c.Plain} {
 		b = binary.AppendUvarint(b, uint64(c.HeadSeq-v))
 	}
-	b = append(b, c.Run)
+	b = ending.Append(append(b, c.Run), c)
 	for s := p.openBlock(c); s <= c.HeadSeq; s++ {
 		b = wire.AppendBytes(b, p.rules.Blobs.Get(c.Tail[s%history.BlockLen]))
 	}
@@ -53,9 +54,10 @@ func (p *Partition) openBlock(c *state.Channel) uint32 {
 	return seed + (c.HeadSeq-seed)/history.BlockLen*history.BlockLen + 1
 }
 
-func (p *Partition) decodeChannel(c *state.Channel, b []byte) error {
+func (p *Partition) decodeChannel(ci uint32, c *state.Channel, b []byte) error {
 	r := wire.Reader{B: b}
-	c.Flags = r.Byte()
+	flags := r.Byte()
+	c.Flags = flags &^ state.ChannelTrimmed
 	for _, v := range [...]*uint32{&c.HeadSeq, &c.HeadPos, &c.Latest, &c.Floor, &c.Members, &c.Ords} {
 		*v = r.U32()
 	}
@@ -86,6 +88,9 @@ func (p *Partition) decodeChannel(c *state.Channel, b []byte) error {
 		*v = c.HeadSeq - r.U32()
 	}
 	c.Run = r.Byte()
+	if err := p.rules.LoadEnding(ci, c, flags, &r); err != nil {
+		return err
+	}
 	for s := p.openBlock(c); s <= c.HeadSeq && r.Err == nil; s++ {
 		if err := p.loadTail(c, s, r.Bytes()); err != nil {
 			return err

@@ -18,6 +18,9 @@ func TestPropertyRules(t *testing.T) {
 			scriptsOf(t, 5, random.DrawRule(rule), func(t *rapid.T, c *random.Case) {
 				asTheModel(t, c)
 				inAnyOrder(t, c)
+				if rule == "logs that end" {
+					withRestarts(t, c)
+				}
 			})
 		})
 	}

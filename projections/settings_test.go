@@ -57,7 +57,7 @@ func TestSaidFormats(t *testing.T) {
 	f.setting("c", "bob", events.Read{Kind: events.KindFlagSet, Flagged: true, HeadSeq: 7})
 	f.setting("c", "bob", events.Read{Kind: events.KindChannelFiled, Archived: true, Keep: true})
 	f.message(events.Message{Kind: events.KindChannelUpdated, ChannelID: []byte("c"), IDs: idsOf([]string{"acme"}), Archived: true})
-	if got := f.format(t); got != identity.NewestFormat {
+	if got := f.format(t); got != identity.CustomizedFormat {
 		t.Errorf("with more the format is %d", got)
 	}
 	for key, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestSaidOfColdChannels(t *testing.T) {
 		t.Errorf("%d pairs are in memory", n)
 	}
 	for range 2 {
-		if got := f.format(t); got != identity.NewestFormat {
+		if got := f.format(t); got != identity.CustomizedFormat {
 			t.Errorf("the format is %d while the channel is cold", got)
 		}
 		if err := p.Close(); err != nil {

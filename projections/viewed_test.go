@@ -22,7 +22,7 @@ func TestViewedFormats(t *testing.T) {
 		f.setting("c", user, events.Read{Kind: events.KindMessagesViewed, IDs: idsOf(ids)})
 	}
 	view("ann", "m2")
-	if got := f.format(t); got != identity.NewestFormat || mustStored(t, p, "Cc\x00rann")[0] != 8 {
+	if got := f.format(t); got != identity.CustomizedFormat || mustStored(t, p, "Cc\x00rann")[0] != 8 {
 		t.Errorf("the format is %d, what waits %x", got, mustStored(t, p, "Cc\x00rann"))
 	}
 	f.post("c", "m1", "bob", "")

@@ -50,7 +50,7 @@ func TestWithThreadsFormats(t *testing.T) {
 	}
 	const channel, thread = "Cc\x00kann", "Cc\x00Kann\x00m1"
 	f.withThreads("ann", "r1", true)
-	if got := f.format(t); got != identity.NewestFormat {
+	if got := f.format(t); got != identity.CustomizedFormat {
 		t.Errorf("with such a read the format is %d", got)
 	}
 	has(channel, "02000000")

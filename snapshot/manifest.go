@@ -44,6 +44,7 @@ type SettingsJSON struct {
 	ReceiptLimit   uint32 `json:"receipt_limit"`
 	SendMarksRead  bool   `json:"send_marks_read"`
 	IndexRetention int64  `json:"index_retention_ms"`
+	TrimLog        bool   `json:"trim_log,omitempty"`
 }
 
 // File is a file of the store.

@@ -26,8 +26,8 @@ func TestSettingsHaveFlags(t *testing.T) {
 	if s, err := parse(); err != nil || s != projections.DefaultSettings() {
 		t.Errorf("%v, %v", s, err)
 	}
-	want := projections.Settings{FanoutLimit: 7, ReceiptLimit: 8, SendMarksRead: false, IndexRetention: 36 * time.Hour.Milliseconds()}
-	if s, err := parse("--fanout-limit=7", "--receipt-limit=8", "--send-marks-read=false", "--index-retention=36h"); err != nil || s != want {
+	want := projections.Settings{FanoutLimit: 7, ReceiptLimit: 8, SendMarksRead: false, IndexRetention: 36 * time.Hour.Milliseconds(), TrimLog: true}
+	if s, err := parse("--fanout-limit=7", "--receipt-limit=8", "--send-marks-read=false", "--index-retention=36h", "--trim-log"); err != nil || s != want {
 		t.Errorf("%v, %v", s, err)
 	}
 	for _, bad := range []string{"0s", "-1h", "90m", "90d", "x"} {

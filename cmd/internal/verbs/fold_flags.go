@@ -15,13 +15,14 @@ type FoldFlags struct {
 
 	SendMarksRead  bool       `default:"true" placeholder:"BOOL" help:"Sending a message marks the channel as read up to it (${default}); with --send-marks-read=false the pointer does not move."`
 	IndexRetention wholeHours `default:"2160h" placeholder:"DURATION" help:"How long events can name a message by its id, in log time and whole hours (${default}, 90 days)."`
+	TrimLog        bool       `help:"Remove ids, senders and texts of messages that no event can name any more, a week after --index-retention; a new data directory only."`
 }
 
 // Settings are the flags' values.
 func (f FoldFlags) Settings() projections.Settings {
 	return projections.Settings{
 		FanoutLimit: f.FanoutLimit, ReceiptLimit: f.ReceiptLimit, SendMarksRead: f.SendMarksRead,
-		IndexRetention: time.Duration(f.IndexRetention).Milliseconds(),
+		IndexRetention: time.Duration(f.IndexRetention).Milliseconds(), TrimLog: f.TrimLog,
 	}
 }
 

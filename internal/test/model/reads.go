@@ -23,6 +23,7 @@ type spot struct {
 	seq   uint32
 	at    int64
 	event projections.Event
+	own   bool // an own post
 }
 
 // reader replays the reads of one user over a finished timeline.
@@ -228,7 +229,7 @@ func (r *reader) ownIn(low, high uint32) spot {
 	s := spot{}
 	for _, p := range r.own {
 		if p.seq > low && p.seq <= high {
-			s = spot{seq: p.seq, at: p.time, event: projections.Event{Input: events.Messages, Offset: p.offset}}
+			s = spot{seq: p.seq, at: p.time, own: true, event: projections.Event{Input: events.Messages, Offset: p.offset}}
 		}
 	}
 	return s

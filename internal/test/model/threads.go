@@ -45,11 +45,9 @@ func (f *follow) from(seq uint32) {
 // followOf applies all messages first, then the user's own follows and unfollows. After an unfollow
 // only an explicit follow counts.
 func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
-	var root, first *post
+	var first *post
+	root := r.timeline.rootOf(r.channel, r.thread)
 	for _, p := range r.channel.posts {
-		if root == nil && p.id == r.thread {
-			root = p
-		}
 		if !p.replyIn(r.thread) || p.hiddenTo(user) {
 			continue
 		}
@@ -60,7 +58,7 @@ func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 			f.from(p.seq - 1)
 		}
 	}
-	if root != nil && first != nil && root.sender == user {
+	if root != nil && first != nil && root.sender == user && (root.seq >= first.seq || r.timeline.remembers(root.logTime, first.logTime)) {
 		f.from(first.seq - 1)
 	}
 	for i := range m.reads {
@@ -115,12 +113,9 @@ func (m *Model) threadPair(user, channelID, thread string) (*threadPair, bool) {
 			t.last = q
 		}
 	}
-	for _, q := range p.channel.posts {
-		if q.id == thread {
-			t.rootGone = q.deleted
-			t.ended = q.deleted || (q.seq <= p.channel.floor && t.last == nil)
-			break
-		}
+	if q := p.timeline.rootOf(p.channel, thread); q != nil {
+		t.rootGone = q.deleted
+		t.ended = q.deleted || (q.seq <= p.channel.floor && t.last == nil)
 	}
 	t.gone = t.rootGone || t.last == nil
 	return t, true
@@ -213,7 +208,7 @@ func (m *Model) ExplainThread(user, channelID, thread string) (projections.Expla
 		return projections.Explanation{}, false
 	}
 	c := t.channel
-	x := projections.Explanation{Pointer: m.ref(c, t.shown.seq), PointerAt: t.shown.at, Event: t.shown.event}
+	x := projections.Explanation{Pointer: m.ref(c, t.shown.seq), PointerAt: t.shown.at, Event: m.event(c, t.shown)}
 	if t.left || !t.is || t.rootGone {
 		return x, true
 	}

@@ -149,11 +149,11 @@ func (t *timeline) find(c *channel, id []byte, now int64) *post {
 }
 
 // awaited is find for an event that waits for a missing message until a log time. It does not wait
-// if a message with this id exists for which the event is too late: then the event means a message
+// if it remembers a message with this id for which it is too late: then the event means a message
 // posted up to the log time of its own topic.
 func (t *timeline) awaited(c *channel, id []byte, now, until int64) *post {
 	for _, p := range c.posts {
-		if !p.seeded && p.id == string(id) && now-p.time > t.settings.IndexRetention {
+		if !p.seeded && p.id == string(id) && now-p.time > t.settings.IndexRetention && t.remembers(p.logTime, now) {
 			until = min(until, now)
 		}
 	}
@@ -182,4 +182,13 @@ func texts(ids [][]byte) []string {
 		out[i] = string(id)
 	}
 	return out
+}
+
+// forgetAfter is how much longer than the index a message is remembered: a week (DESIGN §5).
+const forgetAfter = lapse
+
+// remembers reports whether an event knows that a message exists. logTime is the message's, now the
+// log time of the event's own topic.
+func (t *timeline) remembers(logTime, now int64) bool {
+	return !t.settings.TrimLog || now-logTime <= t.settings.IndexRetention+forgetAfter
 }

@@ -131,7 +131,7 @@ func (m *Model) Explain(user, channelID string) (projections.Explanation, bool) 
 		return projections.Explanation{}, false
 	}
 	c := p.channel
-	x := projections.Explanation{Pointer: m.ref(c, p.shown.seq), PointerAt: p.shown.at, Event: p.shown.event}
+	x := projections.Explanation{Pointer: m.ref(c, p.shown.seq), PointerAt: p.shown.at, Event: m.event(c, p.shown)}
 	if p.left {
 		return x, true // no messages to count or to exclude
 	}

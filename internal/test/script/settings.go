@@ -26,6 +26,8 @@ func Settings(t testing.TB, d *datadriven.TestData) projections.Settings {
 			s.ReceiptLimit = uint32(n)
 		case "send-marks-read":
 			s.SendMarksRead, err = strconv.ParseBool(arg.Vals[0])
+		case "trim-log":
+			s.TrimLog, err = strconv.ParseBool(arg.Vals[0])
 		case "index-retention":
 			s.IndexRetention, err = ParseSpan(arg.Vals[0])
 		default:

@@ -144,7 +144,9 @@ func FormatExplanation(user, channel string, x *projections.Explanation) string 
 	}
 	w[len(w)-1] = strings.TrimSuffix(w[len(w)-1], ",")
 	w.add("|", pointer(x.Pointer, x.PointerAt))
-	if x.Pointer.Seq > 0 {
+	if x.Pointer.Seq > 0 && x.Event.Gone {
+		w.add("by a trimmed message")
+	} else if x.Pointer.Seq > 0 {
 		w.add(fmt.Sprintf("by %s/%d", x.Event.Input, x.Event.Offset))
 	}
 	return strings.Join(w, " ")

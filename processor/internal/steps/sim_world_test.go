@@ -50,7 +50,7 @@ func (w *simWorld) found(err error) {
 func newSimWorld(p *simPlan) *simWorld {
 	w := &simWorld{plan: p, now: time.UnixMilli(1_748_764_800_000), random: rand.New(rand.NewPCG(p.seed, 6))}
 	w.settings = projections.DefaultSettings()
-	w.settings.FanoutLimit, w.settings.SendMarksRead = p.fanout, p.sendReads
+	w.settings.FanoutLimit, w.settings.SendMarksRead, w.settings.TrimLog = p.fanout, p.sendReads, p.seed%3 == 0
 	every := time.Second
 	if p.rareCuts {
 		every *= cutRarely

@@ -26,6 +26,12 @@ type Entry struct {
 	// ReadBefore is, for a message with Contrary, the sender's previous message in the channel that
 	// reads; ReadBeforeIn is the previous one in the same thread.
 	ReadBefore, ReadBeforeIn uint32
+
+	// Trimmed reports that the entry is of a trimmed block: ID, Sender, Preview and Users are gone,
+	// and so is Offset. A reply that is not silent has First, the first reply of its thread, instead
+	// of Thread.
+	Trimmed bool
+	First   uint32
 }
 
 // Bits of Entry.Flags.

@@ -49,6 +49,13 @@ func BlockOf(n uint32) uint32 { return (n - 1) / BlockLen }
 
 // BlockEntry decodes one message of a block: message n of the log, with seq seq.
 func BlockEntry(b []byte, n, seq uint32, e *Entry) error {
+	if IsTrimmed(b) {
+		i := (n - 1) % BlockLen
+		var list [BlockLen]Entry
+		err := DecodeTrimmed(b, seq-i, int(i)+1, &list)
+		*e = list[i]
+		return err
+	}
 	r := wire.Reader{B: b}
 	r.Uvarint()
 	for range (n - 1) % BlockLen {
@@ -64,3 +71,16 @@ func BlockEntry(b []byte, n, seq uint32, e *Entry) error {
 // BlockLen is the number of a channel's newest messages that memory holds; their id, sender and
 // preview are kept at any age (DESIGN §4.6). It is also the number of messages in a log block.
 const BlockLen = 16
+
+// Without returns an index record without the entry of message seq.
+func Without(record []byte, seq uint32) (rest []byte, err error) {
+	r := wire.Reader{B: record}
+	for len(r.B) > 0 && r.Err == nil {
+		x := Indexed{Seq: r.U32(), Flags: r.Byte()}
+		x.Time = r.Varint()
+		if x.LogTime = x.Time + int64(r.Uvarint()); x.Seq != seq && r.Err == nil {
+			rest = AppendIndexed(rest, x)
+		}
+	}
+	return rest, r.Err
+}

@@ -17,9 +17,13 @@ const FormatVersion = 1
 // explanation. The store returns to FormatVersion when the last such channel is gone.
 const SeededFormat = 2
 
-// NewestFormat is the version of a store, with or without seeded messages, in which a user has set
-// something that the rows of SeededFormat have no field for (DESIGN §4.7).
-const NewestFormat = 3
+// CustomizedFormat is the version of a store, with or without seeded messages, in which a user has
+// set something that the rows of SeededFormat have no field for (DESIGN §4.7).
+const CustomizedFormat = 3
+
+// NewestFormat is the version of a store, with or without all of that, of which Settings.TrimLog is
+// set: its log may have trimmed blocks (DESIGN §5).
+const NewestFormat = 4
 
 // TopicIdentity is the identity of a topic in its cluster. A topic that is deleted and created
 // again gets another ID.
@@ -100,8 +104,12 @@ func Check(dir string, got, want *Header) error {
 }
 
 func (s Settings) String() string {
-	return fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh",
+	text := fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh",
 		s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention/3600000)
+	if s.TrimLog {
+		text += ", trim-log true"
+	}
+	return text
 }
 
 // Header is the record under keys.Header.
@@ -157,6 +165,7 @@ func (h *Header) Decode(b []byte) error {
 	s.FanoutLimit, s.ReceiptLimit = r.U32(), r.U32()
 	s.SendMarksRead = r.Byte() != 0
 	s.IndexRetention = r.Varint()
+	s.TrimLog = h.Format >= NewestFormat
 	for i := range h.Position {
 		h.Position[i] = int64(r.Uvarint())
 	}
@@ -198,6 +207,7 @@ type Settings struct {
 	ReceiptLimit   uint32 // a message in a channel with more members has no per-message receipts
 	SendMarksRead  bool   // whether sending a message reads up to it
 	IndexRetention int64  // how long an id can be named, in milliseconds of log time
+	TrimLog        bool   // whether the log of a channel ends: cuts trim messages that no event can name any more
 }
 
 // DefaultSettings returns the defaults of DESIGN §2, §4.3 and §4.6: 50, 50, true, 90 days.

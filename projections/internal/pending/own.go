@@ -12,6 +12,9 @@ func EvRead(off int64) int64 { return off << 1 }
 // evMessage encodes the offset of a record of chat.messages.
 func evMessage(off int64) int64 { return off<<1 | 1 }
 
+// evOwn stands for the record of the own post at the pointer, if the log may trim its offset.
+const evOwn = 1
+
 // OwnSince reads the own posts of a row's scope above low from the log, ascending.
 func (p *Fold) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint32) {
 	for q := r.LastOwn; q > low; {
@@ -43,6 +46,9 @@ func (p *Fold) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint
 	for s > low {
 		e := p.EntryAt(c, s)
 		if s <= high && e.Reads(p.Settings.SendMarksRead) {
+			if p.Settings.TrimLog {
+				return s, e.Time, evOwn
+			}
 			return s, e.Time, evMessage(e.Offset)
 		}
 		s = state.ReadBefore(&e, r.Flags&state.RowThread != 0)

@@ -75,14 +75,14 @@ func (p *Fold) provisional(c *state.Channel, h *state.PendingEvent) bool {
 // match.
 func (p *Fold) awaited(c *state.Channel, h *state.PendingEvent, id []byte, s *state.Sought) (x history.Indexed, ok, late bool) {
 	if c.HeadSeq > s.Head {
-		find := p.LookupTail
+		find, remembered := p.LookupTail, p.LookupTailRemembered
 		if s.Head == 0 || c.HeadSeq-s.Head > history.BlockLen {
-			find = p.Lookup
+			find, remembered = p.Lookup, p.LookupRemembered
 		}
 		hash := state.IDHash(id)
 		x, ok = find(c, id, hash, h.Now)
-		if !ok || c.Flags&state.ChannelReposted != 0 {
-			o, any := find(c, id, hash, state.AnyAge)
+		if !ok || c.Flags&state.ChannelReposted != 0 || x.LogTime > h.Now {
+			o, any := remembered(c, id, hash, h.Now)
 			s.Expired = s.Expired || (any && h.Now-o.Time > p.Settings.IndexRetention)
 		}
 		s.Head = c.HeadSeq

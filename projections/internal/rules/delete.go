@@ -77,6 +77,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 			p.Customized--
 		}
 	}
+	p.ForgetEnding(ci)
 	*c = state.Channel{ID: c.ID, Flags: state.ChannelDeleted, Pending: c.Pending &^ (state.OutMembersChanged | state.OutOpenChanged), LastM: c.LastM, Rows: c.Rows, Extra: threads,
 		Time: state.MinTime, LogTime: state.MinTime, Hash: c.Hash, Dirty: c.Dirty &^ (state.DirtyPage0 | state.DirtyPage0Stored)}
 	p.ChannelChanged(ci, c)

@@ -10,10 +10,10 @@ import (
 )
 
 // followByRoot lets the root's author follow the thread from its first reply that is not hidden
-// from them.
+// from them, unless chat.messages has forgotten the root by then.
 func (p *Fold) followByRoot(c *state.Channel, ti uint32, t *state.Thread) {
 	root := p.EntryAt(c, t.Root)
-	if len(root.Sender) == 0 {
+	if len(root.Sender) == 0 || !p.Remembers(root.LogTime, p.MessageTime) {
 		return
 	}
 	pair, in := p.EnsureRow(t.Channel, p.EnsureUser(root.Sender))

@@ -57,7 +57,7 @@ func (p *Fold) firstReplyFor(c *state.Channel, t *state.Thread, r *state.Row) ui
 			return q
 		}
 		e := p.EntryAt(c, q)
-		if e.Flags&history.Reply != 0 && e.Flags&history.Silent == 0 && bytes.Equal(e.Thread, p.Blobs.Get(t.ID)) {
+		if e.Flags&history.Silent == 0 && p.InThread(t, &e) {
 			return q
 		}
 	}
@@ -144,7 +144,7 @@ func (p *Fold) hideOne(c *state.Channel, r *state.Row, seq uint32) bool {
 		return true // no thread has a row for them
 	}
 	if e := p.EntryAt(c, seq); e.Flags&history.Reply != 0 {
-		if ti := p.ThreadOf(r.Channel, e.Thread); ti != 0 {
+		if ti := p.ThreadOfEntry(r.Channel, c, &e); ti != 0 {
 			if ref := p.ThreadRowOf(ti, r.User); ref != 0 {
 				p.PairMayHaveChanged(ref)
 			}

@@ -85,6 +85,7 @@ func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int
 		p.IndexMessage(c, &e)
 	}
 	p.AppendMessage(c, &e, hash)
+	p.NoteFull(ci, c, e.Seq)
 	p.afterPost(c, &e, inThread)
 	if counted {
 		if e.Flags&history.MentionsAll != 0 {

@@ -39,9 +39,15 @@ func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadS
 		p.showThreads(r, &s, from)
 	}
 	left := s.Pair.Flags&state.RowMember == 0 && s.Pair.Ord != state.NoOrdinal
-	s.Counts = is && s.Thread.Flags&state.ThreadGone == 0 && !left
+	s.Counts = is && !left && (s.Thread.Flags&state.ThreadGone == 0 || !p.rootGone(c, s.Thread))
 	s.above = max(s.Pointer, s.Pair.Baseline, c.Floor, from, s.HiddenTo)
 	return s
+}
+
+// rootGone reports whether the root of a thread was deleted.
+func (p *Fold) rootGone(c *state.Channel, t *state.Thread) bool {
+	_, gone := p.RootOf(c, t)
+	return gone
 }
 
 // ThreadTotals returns how many replies ThreadCounts counts, and how many of them mention the user.

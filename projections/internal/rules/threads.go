@@ -44,10 +44,14 @@ func (p *Fold) afterPost(c *state.Channel, e *history.Entry, in reply) {
 		return
 	}
 	ti := p.ThreadOf(p.Threads.At(x.Threads).Channel, e.ID)
-	if ti == 0 || p.Threads.At(ti).Root != 0 {
+	if ti == 0 {
 		return
 	}
 	t := p.Threads.At(ti)
+	p.RefreshRoot(c, t)
+	if t.Root != 0 {
+		return
+	}
 	t.Root = e.Seq
 	p.TouchThread(ti)
 	if t.First != 0 {
@@ -70,6 +74,7 @@ func (p *Fold) replied(c *state.Channel, e *history.Entry, in reply) {
 	t.Replied.Set(e.Seq, e.Time)
 	p.TouchThread(in.thread)
 	if t.First == 0 {
+		p.RefreshRoot(c, t)
 		t.First = e.Seq
 		if t.Root != 0 {
 			p.followByRoot(c, in.thread, t)
@@ -130,7 +135,7 @@ func (p *Fold) deletedInThread(ci uint32, c *state.Channel, e *history.Entry, us
 	if x == nil || x.Threads == 0 {
 		return
 	}
-	if ti := p.ThreadOf(ci, e.ID); ti != 0 && p.Threads.At(ti).Root == e.Seq {
+	if ti := p.ThreadOfRoot(ci, c, e); ti != 0 {
 		p.Threads.At(ti).Flags |= state.ThreadGone
 		p.TouchThread(ti)
 		p.listThread(ti)
@@ -138,7 +143,10 @@ func (p *Fold) deletedInThread(ci uint32, c *state.Channel, e *history.Entry, us
 	if e.Flags&history.Reply == 0 || e.Flags&history.Silent != 0 {
 		return
 	}
-	ti := p.EnsureThread(ci, c, e.Thread)
+	ti := p.ThreadOfEntry(ci, c, e)
+	if ti == 0 {
+		return
+	}
 	t := p.Threads.At(ti)
 	p.unsettleDeleted(c, t, e.Seq)
 	t.Live.Remove(e.Seq)

@@ -109,6 +109,9 @@ func (p *Fold) deleted(ci uint32, c *state.Channel, m *events.Message) state.Out
 	}
 	e.ID, e.Sender, e.Thread = slices.Clone(e.ID), slices.Clone(e.Sender), slices.Clone(e.Thread)
 	users := slices.Clone(e.Users)
+	if e.Trimmed && e.Flags&history.MentionsUsers != 0 {
+		users = p.MentionedBy(ci, c, &e)
+	}
 	e.Flags |= history.Deleted
 	e.Preview, e.Users = nil, nil // a deleted message keeps no text and no mentions
 	e.Flags &^= history.MentionsUsers

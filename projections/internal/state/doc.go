@@ -19,6 +19,8 @@
 //	log.go           the messages of a channel
 //	fan_out.go       what the deltas of a channel's members have in common
 //	index.go         the index of their ids
+//	ending.go        which blocks of the log a cut trims
+//	trimming.go      trimming them
 //	seeded.go        messages that a channel had before its topics began
 //	newest.go        the time of the newest message
 //	size.go          which messages are small

@@ -86,8 +86,16 @@ func (p *State) othersFrom(c *Channel, r *Row, q uint32) uint32 {
 	return c.HeadSeq + 1
 }
 
-// isBy reports whether the user of a row posted a message.
+// isBy reports whether the user of a row in the channel posted a counted message.
 func (p *State) isBy(c *Channel, seq uint32, r *Row) bool {
 	e := p.EntryAt(c, seq)
-	return bytes.Equal(e.Sender, p.UserID(r.User))
+	if !e.Trimmed {
+		return bytes.Equal(e.Sender, p.UserID(r.User))
+	}
+	own := r.LastOwn
+	for own > seq {
+		e = p.EntryAt(c, own)
+		own = e.PrevOwn
+	}
+	return own == seq
 }

@@ -36,6 +36,7 @@ func (p *State) NewChannel(id []byte) (uint32, *Channel) {
 	i := p.Channels.Alloc()
 	c := p.Channels.At(i)
 	c.ID = p.Blobs.Put(id)
+	p.ForgetEnding(i)
 	c.Time, c.LogTime = MinTime, MinTime
 	if p.Settings.FanoutLimit == 0 {
 		c.Flags |= ChannelLarge

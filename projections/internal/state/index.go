@@ -24,11 +24,24 @@ func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.I
 	if c.HeadSeq == 0 {
 		return history.Indexed{}, false
 	}
-	best, ok := p.LookupTail(c, id, hash, now)
-	if c.HeadSeq-p.SeedOf(c) <= history.BlockLen || (ok && c.Flags&ChannelReposted == 0) {
+	return p.lookup(c, id, hash, now, false)
+}
+
+// LookupRemembered is Lookup for the oldest message that the event remembers, which may have left
+// the index.
+func (p *State) LookupRemembered(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
+	if c.HeadSeq == 0 {
+		return history.Indexed{}, false
+	}
+	return p.lookup(c, id, hash, now, true)
+}
+
+func (p *State) lookup(c *Channel, id []byte, hash uint64, now int64, any bool) (history.Indexed, bool) {
+	best, ok := p.lookupTail(c, id, hash, now, any)
+	if c.HeadSeq-p.SeedOf(c) <= history.BlockLen || (ok && p.oldest(c, &best, now, any)) {
 		return best, ok
 	}
-	if x, found := p.lookupPlain(c, id); found && now-x.Time <= p.Settings.IndexRetention {
+	if x, found := p.lookupPlain(c, id); found && p.matches(&x, now, any) {
 		return x, true // the first message with this id, because the id was greater than all earlier ones
 	}
 	var kb [keys.Buf + keys.MaxID]byte
@@ -39,20 +52,44 @@ func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.I
 	if !found {
 		return best, ok
 	}
-	if x, ok := IndexedIn(v, best.Seq, now, p.Settings.IndexRetention); ok {
+	if x, ok := indexedIn(v, best.Seq, func(x *history.Indexed) bool { return p.matches(x, now, any) }); ok {
 		return x, true
 	}
 	return best, ok
 }
 
+// matches reports whether an event can name a message by its id, at log time now of the event's own
+// topic; with any, whether the event remembers the message.
+func (p *State) matches(x *history.Indexed, now int64, any bool) bool {
+	if any {
+		return p.Remembers(x.LogTime, now)
+	}
+	return now-x.Time <= p.Settings.IndexRetention
+}
+
+// oldest reports whether x, which matches, is certainly the oldest message with its id that does.
+// ChannelReposted may be missing only if chat.messages had forgotten the older message when x was
+// posted. An event matches that one only if its own topic lags behind x, for the index by a week.
+func (p *State) oldest(c *Channel, x *history.Indexed, now int64, any bool) bool {
+	behind := int64(forgetAfter)
+	if any {
+		behind = 0
+	}
+	return c.Flags&ChannelReposted == 0 && (x.LogTime-now <= behind || p.Remembers(c.FirstTime, x.LogTime))
+}
+
 // IndexedIn returns the oldest message of an index record that has not left the index and is before
 // seq before; before 0 means any.
 func IndexedIn(record []byte, before uint32, now, retention int64) (history.Indexed, bool) {
+	return indexedIn(record, before, func(x *history.Indexed) bool { return now-x.Time <= retention })
+}
+
+func indexedIn(record []byte, before uint32, matches func(*history.Indexed) bool) (history.Indexed, bool) {
 	for r := (wire.Reader{B: record}); len(r.B) > 0 && r.Err == nil; {
 		x := history.Indexed{Seq: r.U32(), Flags: r.Byte()}
 		x.Time = r.Varint()
 		x.LogTime = x.Time + int64(r.Uvarint())
-		if r.Err == nil && now-x.Time <= retention && (before == 0 || x.Seq < before) {
+		if r.Err == nil && matches(&x) && (before == 0 || x.Seq < before) {
 			return x, true
 		}
 	}
@@ -61,6 +98,15 @@ func IndexedIn(record []byte, before uint32, now, retention int64) (history.Inde
 
 // LookupTail searches only the newest messages, oldest first in case an id was posted again.
 func (p *State) LookupTail(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
+	return p.lookupTail(c, id, hash, now, false)
+}
+
+// LookupTailRemembered is to LookupTail what LookupRemembered is to Lookup.
+func (p *State) LookupTailRemembered(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
+	return p.lookupTail(c, id, hash, now, true)
+}
+
+func (p *State) lookupTail(c *Channel, id []byte, hash uint64, now int64, any bool) (history.Indexed, bool) {
 	tag := TagOf(hash)
 	n := min(c.HeadSeq-p.SeedOf(c), history.BlockLen)
 	var best history.Indexed
@@ -72,9 +118,9 @@ func (p *State) LookupTail(c *Channel, id []byte, hash uint64, now int64) (histo
 		if !ok || !bytes.Equal(at, id) {
 			continue
 		}
-		if now-x.Time <= p.Settings.IndexRetention {
+		if p.matches(&x, now, any) {
 			best = x
-			if c.Flags&ChannelReposted == 0 {
+			if p.oldest(c, &x, now, any) {
 				break
 			}
 		}
@@ -116,7 +162,8 @@ func (p *State) PlainSearchOf(c *Channel, id []byte) (PlainSearch, bool) {
 
 // Run finds the newest block, up to last, whose anchor's id is not beyond the id it searches for.
 // It first goes back from the last block in growing steps, because most searches are for recent
-// ids, then bisects. The message is in that block, or it is the block's anchor.
+// ids, then bisects. The message is in that block, or it is the block's anchor. An anchor in a
+// trimmed block has no id; if it is beyond the id, the message is in a trimmed block as well.
 func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed, bool, error) {
 	hi := s.last
 	lo, beyond := uint32(0), hi+1 // the anchor of block beyond, if that block exists, is beyond the id
@@ -125,7 +172,7 @@ func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed
 		if err != nil {
 			return history.Indexed{}, false, err
 		}
-		if bytes.Compare(at.ID, s.id) <= 0 {
+		if at.Trimmed || bytes.Compare(at.ID, s.id) <= 0 {
 			lo = hi
 			break
 		}
@@ -138,7 +185,7 @@ func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed
 		if err != nil {
 			return history.Indexed{}, false, err
 		}
-		if bytes.Compare(at.ID, s.id) <= 0 {
+		if at.Trimmed || bytes.Compare(at.ID, s.id) <= 0 {
 			lo = mid
 		} else {
 			beyond = mid
@@ -148,7 +195,10 @@ func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed
 	if err != nil {
 		return history.Indexed{}, false, err
 	}
-	if bytes.Equal(e.ID, s.id) {
+	if history.IsTrimmed(b) {
+		return history.Indexed{}, false, nil
+	}
+	if !e.Trimmed && bytes.Equal(e.ID, s.id) {
 		return history.IndexedOf(&e), true, nil
 	}
 	r := wire.Reader{B: b}
@@ -169,6 +219,9 @@ func (s *PlainSearch) Run(block func(b uint32) ([]byte, error)) (history.Indexed
 func (s *PlainSearch) anchorOf(block func(b uint32) ([]byte, error), n uint32) (b []byte, e history.Entry, err error) {
 	if b, err = block(n); err != nil {
 		return nil, e, err
+	}
+	if history.IsTrimmed(b) {
+		return b, history.Entry{Trimmed: true}, nil
 	}
 	first := n*history.BlockLen + 1 // numbers in the log, not seqs
 	r := wire.Reader{B: b}
@@ -223,7 +276,9 @@ func (p *State) IndexMessage(c *Channel, e *history.Entry) {
 			p.Fail(fmt.Errorf("message index of channel %q: %w", p.Blobs.Get(c.ID), err))
 		}
 		if ok {
-			c.Flags |= ChannelReposted
+			if _, remembered := indexedIn(old, 0, func(x *history.Indexed) bool { return p.Remembers(x.LogTime, e.LogTime) }); remembered {
+				c.Flags |= ChannelReposted
+			}
 			p.Written.PutOver(key, old, history.AppendIndexed(append([]byte(nil), old...), x))
 			return
 		}
@@ -232,22 +287,21 @@ func (p *State) IndexMessage(c *Channel, e *history.Entry) {
 	p.Written.PutNew(key, history.AppendIndexed(vb[:0], x))
 }
 
-// NoteRepost marks the channel if a plain message has the id that is posted again now.
+// NoteRepost marks the channel if a plain message that chat.messages remembers has the id that is
+// posted again now.
 func (p *State) NoteRepost(c *Channel, id []byte, hash uint64) {
 	if c.Plain == 0 || !p.mayRepost(c, p.MessageTime) {
 		return
 	}
-	_, known := p.LookupTail(c, id, hash, AnyAge)
+	_, known := p.LookupTailRemembered(c, id, hash, p.MessageTime)
 	if !known {
-		_, known = p.lookupPlain(c, id)
+		x, ok := p.lookupPlain(c, id)
+		known = ok && p.Remembers(x.LogTime, p.MessageTime)
 	}
 	if known {
 		c.Flags |= ChannelReposted
 	}
 }
-
-// AnyAge is a log time at which no message has left the index.
-const AnyAge = -1 << 62
 
 // mayRepost reports whether any message of the channel can have left the index. Only then can a
 // post that is no duplicate have a known id.

@@ -96,6 +96,19 @@ func (p *State) ReplaceEntry(c *Channel, e *history.Entry) {
 		p.Fail(fmt.Errorf("log of channel %q: %w", p.Blobs.Get(c.ID), err))
 		return
 	}
+	var kb [keys.Buf]byte
+	key := keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(n))
+	if history.IsTrimmed(b) {
+		var list [history.BlockLen]history.Entry
+		i := (n - 1) % history.BlockLen
+		if err := history.DecodeTrimmed(b, e.Seq-i, history.BlockLen, &list); err != nil {
+			p.Fail(fmt.Errorf("log of channel %q: %w", p.Blobs.Get(c.ID), err))
+			return
+		}
+		list[i] = *e
+		p.Written.PutOver(key, b, history.AppendTrimmed(nil, &list))
+		return
+	}
 	r := wire.Reader{B: b}
 	out := binary.AppendUvarint(nil, r.Uvarint())
 	for i := range uint32(history.BlockLen) {
@@ -105,8 +118,7 @@ func (p *State) ReplaceEntry(c *Channel, e *history.Entry) {
 		}
 		out = wire.AppendBytes(out, v)
 	}
-	var kb [keys.Buf]byte
-	p.Written.PutOver(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(n)), b, out)
+	p.Written.PutOver(key, b, out)
 }
 
 // SeqAt returns the largest seq whose time is at or before t and whose log time is at or before

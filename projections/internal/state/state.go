@@ -35,8 +35,10 @@ type State struct {
 	Threads        arena.Pool[Thread]
 	Follows        arena.Slab[Follow]
 	MemberLists    arena.Pool[MemberList]
-	SeededChannels int // number of channels that begin with seeded messages
-	Customized     int // number of pairs with UserSettings and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
+	Endings        []Ending // by channel; see ending.go
+	Due            WaitHeap // channels with blocks to trim, by Ending.Next
+	SeededChannels int      // number of channels that begin with seeded messages
+	Customized     int      // number of pairs with UserSettings and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
 	ChannelExtras  arena.Pool[ChannelExtra]
 	PairExtras     arena.Pool[PairExtra]
 	Lapses         WaitHeap // by horizon

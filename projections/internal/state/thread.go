@@ -92,8 +92,7 @@ func (p *State) MakeThread(ci uint32, c *Channel, id []byte) uint32 {
 	return ti
 }
 
-// EnsureThread returns the thread that a reply or a read names, and creates it if needed. Its root
-// is the first message that ever had its id, whatever its age.
+// EnsureThread returns the thread that a reply or a read names, and creates it if needed.
 func (p *State) EnsureThread(ci uint32, c *Channel, id []byte) uint32 {
 	if ti := p.ThreadOf(ci, id); ti != 0 {
 		return ti
@@ -103,15 +102,48 @@ func (p *State) EnsureThread(ci uint32, c *Channel, id []byte) uint32 {
 	return ti
 }
 
-// FindRoot sets the root of a thread if the root is in the index.
+// FindRoot sets the root of a thread without replies: the oldest message with its id that
+// chat.messages remembers. The first reply makes that final.
 func (p *State) FindRoot(c *Channel, t *Thread) {
-	id := p.Blobs.Get(t.ID)
-	if x, ok := p.Lookup(c, id, IDHash(id), AnyAge); ok {
-		t.Root = x.Seq
-		if e := p.EntryAt(c, x.Seq); e.Flags&history.Deleted != 0 {
-			t.Flags |= ThreadGone
-		}
+	t.Flags &^= ThreadGone
+	var gone bool
+	if t.Root, gone = p.findRoot(c, t); gone {
+		t.Flags |= ThreadGone
 	}
+}
+
+func (p *State) findRoot(c *Channel, t *Thread) (root uint32, gone bool) {
+	id := p.Blobs.Get(t.ID)
+	x, ok := p.LookupRemembered(c, id, IDHash(id), p.MessageTime)
+	if !ok {
+		return 0, false
+	}
+	e := p.EntryAt(c, x.Seq)
+	return x.Seq, e.Flags&history.Deleted != 0
+}
+
+// rootForgotten reports whether chat.messages has forgotten the root of a thread without replies.
+func (p *State) rootForgotten(c *Channel, t *Thread) bool {
+	if t.First != 0 || t.Root == 0 || !p.Settings.TrimLog {
+		return false
+	}
+	e := p.EntryAt(c, t.Root)
+	return !p.Remembers(e.LogTime, p.MessageTime)
+}
+
+// RefreshRoot finds the root of a thread anew if it was forgotten.
+func (p *State) RefreshRoot(c *Channel, t *Thread) {
+	if p.rootForgotten(c, t) {
+		p.FindRoot(c, t)
+	}
+}
+
+// RootOf returns the root of a thread as it is now, and whether it was deleted.
+func (p *State) RootOf(c *Channel, t *Thread) (root uint32, gone bool) {
+	if p.rootForgotten(c, t) {
+		return p.findRoot(c, t)
+	}
+	return t.Root, t.Flags&ThreadGone != 0
 }
 
 // ThreadRowOf returns the row of a user in a thread, or 0.
@@ -168,8 +200,9 @@ func (t *Thread) Gone(c *Channel) bool {
 
 // Ended reports whether the thread cannot be followed: its root was deleted, or its root was purged
 // and no reply is left.
-func (t *Thread) Ended(c *Channel) bool {
-	return t.Flags&ThreadGone != 0 || (t.Root != 0 && t.Root <= c.Floor && t.Newest(c.Floor) == 0)
+func (p *State) Ended(c *Channel, t *Thread) bool {
+	root, gone := p.RootOf(c, t)
+	return gone || (root != 0 && root <= c.Floor && t.Newest(c.Floor) == 0)
 }
 
 // FollowFrom returns the seq after which replies count for the user; false if they do not follow
@@ -212,5 +245,54 @@ func (p *State) InScope(c *Channel, r *Row, x history.Indexed) bool {
 		return false
 	}
 	e := p.EntryAt(c, x.Seq)
-	return bytes.Equal(e.Thread, p.Blobs.Get(p.Threads.At(p.Follows.At(r.Scope).Thread).ID))
+	return p.InThread(p.Threads.At(p.Follows.At(r.Scope).Thread), &e)
+}
+
+// InThread reports whether an entry of the log is a reply in a thread.
+func (p *State) InThread(t *Thread, e *history.Entry) bool {
+	switch {
+	case e.Flags&history.Reply == 0:
+		return false
+	case e.Trimmed && e.Flags&history.Silent == 0:
+		return e.First == t.First
+	}
+	return string(e.Thread) == string(p.Blobs.Get(t.ID))
+}
+
+// ThreadOfEntry returns the thread of a reply, or 0.
+func (p *State) ThreadOfEntry(ci uint32, c *Channel, e *history.Entry) uint32 {
+	if !e.Trimmed || e.Flags&history.Silent != 0 {
+		return p.ThreadOf(ci, e.Thread)
+	}
+	return p.threadWhere(c, func(t *Thread) bool { return t.First == e.First })
+}
+
+// ThreadOfRoot returns the thread whose root is a message, or 0. A trimmed message has no id, so
+// for those it looks at all threads of the channel.
+func (p *State) ThreadOfRoot(ci uint32, c *Channel, e *history.Entry) uint32 {
+	if !e.Trimmed {
+		ti := p.ThreadOf(ci, e.ID)
+		if ti == 0 {
+			return 0
+		}
+		p.RefreshRoot(c, p.Threads.At(ti))
+		if p.Threads.At(ti).Root != e.Seq {
+			return 0
+		}
+		return ti
+	}
+	return p.threadWhere(c, func(t *Thread) bool { return t.Root == e.Seq })
+}
+
+func (p *State) threadWhere(c *Channel, is func(*Thread) bool) uint32 {
+	x := p.ExtraOf(c)
+	if x == nil {
+		return 0
+	}
+	for ti := x.Threads; ti != 0; ti = p.Threads.At(ti).Next {
+		if is(p.Threads.At(ti)) {
+			return ti
+		}
+	}
+	return 0
 }

@@ -168,14 +168,15 @@ func (p *Queries) inboxEntry(c *state.Channel, r *state.Row) InboxEntry {
 	}
 }
 
-// eventOf returns the record that put the pointer where it is.
+// eventOf returns the record that put the pointer where it is. It leaves out a message that the next
+// cut trims, so that answers do not depend on when cuts are made.
 func (p *Queries) eventOf(c *state.Channel, s *rules.Scope) Event {
-	switch {
-	case s.Ev == rules.OwnPost:
-		e := p.rules.EntryAt(c, s.Pointer)
-		return Event{events.Messages, e.Offset}
-	case s.Ev&1 != 0:
-		return Event{events.Messages, s.Ev >> 1}
+	if s.Ev&1 == 0 {
+		return Event{Input: events.Reads, Offset: s.Ev >> 1}
 	}
-	return Event{events.Reads, s.Ev >> 1}
+	e := p.rules.EntryAt(c, s.Pointer) // an own post
+	if e.Trimmed || p.rules.IsDue(c, s.Pointer) {
+		return Event{Gone: true}
+	}
+	return Event{Input: events.Messages, Offset: e.Offset}
 }

@@ -57,6 +57,7 @@ type ExplainWalk struct {
 	uncounted, deleted *seqset.Set // sets of the channel
 	inThread           bool
 	threadID           []byte
+	firstReply         uint32 // the thread's
 }
 
 // BeginExplain is the part of Explain that reads memory. It must be followed by one call of End,
@@ -92,7 +93,7 @@ func (p *Queries) BeginExplainThread(userID, channelID, threadID string) (*Expla
 	r := p.rules.Rows.At(ref)
 	s := p.rules.ThreadScopeWith(c, r, p.rules.PointerOf(c, r))
 	from, _ := p.rules.FollowFrom(c, s.Follow)
-	w := &ExplainWalk{baseline: max(s.Pair.Baseline, from), inThread: true, threadID: []byte(threadID)}
+	w := &ExplainWalk{baseline: max(s.Pair.Baseline, from), inThread: true, threadID: []byte(threadID), firstReply: s.Thread.First}
 	w.begin(p, c, r, &s.Scope, s.Counts)
 	return w, true
 }
@@ -241,7 +242,7 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if e.Flags&history.Reply == 0 || !bytes.Equal(e.Thread, w.threadID) {
+		if !w.has(&e) {
 			continue
 		}
 		switch {
@@ -263,6 +264,17 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// has reports whether an entry of the log is a reply in the thread, as State.InThread does.
+func (w *ExplainWalk) has(e *history.Entry) bool {
+	switch {
+	case e.Flags&history.Reply == 0:
+		return false
+	case e.Trimmed && e.Flags&history.Silent == 0:
+		return e.First == w.firstReply
+	}
+	return bytes.Equal(e.Thread, w.threadID)
 }
 
 // beyondPointer explains a message that counts for members of its scope. It is unread, unless this

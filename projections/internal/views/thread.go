@@ -78,7 +78,7 @@ func (p *Queries) fillRow(c *state.Channel, r *state.Row, v *ThreadView, later *
 
 // fillScope completes a view, without TouchedAt, for a user with a row in the thread.
 func (p *Queries) fillScope(c *state.Channel, r *state.Row, s *rules.ThreadScope, v *ThreadView, later *Views) {
-	v.Following, v.ReadEpoch = s.Chosen && !s.Thread.Ended(c), r.Marks+1
+	v.Following, v.ReadEpoch = s.Chosen && !p.rules.Ended(c, s.Thread), r.Marks+1
 	v.LastReadAt = p.fillLastRead(c, &s.Scope, &v.LastRead, later)
 	n := p.rules.ThreadCounts(c, r, s)
 	v.Unread, v.Mentions, v.DirectMentions = n.Unread, n.Mentions, n.Direct

@@ -101,6 +101,7 @@ type Excluded struct {
 type Event struct {
 	Input  events.Input
 	Offset int64
+	Gone   bool // it was a message that the log has trimmed; Input and Offset are zero
 }
 
 // ThreadView is what one user sees of one thread at the partition's position (DESIGN §4.4).

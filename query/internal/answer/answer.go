@@ -102,7 +102,9 @@ func Explanation(t *position.Topics, e *projections.Explanation, partition int32
 	if e.Pointer.Seq > 0 {
 		r.Pointer = &queryv1.Pointer{
 			MessageId: e.Pointer.MessageID, Seq: e.Pointer.Seq,
-			Event: t.Token(e.Event.Input, partition, e.Event.Offset),
+		}
+		if !e.Event.Gone {
+			r.Pointer.Event = t.Token(e.Event.Input, partition, e.Event.Offset)
 		}
 		if e.PointerAt != 0 { // as in Thread
 			r.Pointer.At = Timestamp(e.PointerAt)

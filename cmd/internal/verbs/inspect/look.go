@@ -250,7 +250,7 @@ func (info *LookInfo) explanation(x *projections.Explanation) *explainLook {
 	if out.MessageIDs == nil {
 		out.MessageIDs = []string{}
 	}
-	if x.Pointer.Seq > 0 {
+	if x.Pointer.Seq > 0 && !x.Event.Gone {
 		out.Event = events.RecordID{Topic: info.topics[x.Event.Input], Partition: info.Partition, Offset: x.Event.Offset}.String()
 	}
 	return out

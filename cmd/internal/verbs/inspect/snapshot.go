@@ -145,7 +145,7 @@ func (c *snapshotCmd) describe(a *verbs.App, r *snapshot.Repository, e *snapshot
 	s := m.Settings
 	info := SnapshotLook{
 		Info: snapshots.NewInfo(e.Partition, m, e.Current, nil), URL: r.String(), Manifest: e.Key, Format: m.Format, Store: m.Store, Fold: m.Fold,
-		Settings: settingsInfo{s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention / time.Hour.Milliseconds()},
+		Settings: settingsInfo{s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention / time.Hour.Milliseconds(), s.TrimLog},
 		Topics:   []topicInfo{}, Others: []snapshots.Info{},
 	}
 	for _, t := range m.Topics {

@@ -73,12 +73,17 @@ type settingsInfo struct {
 	ReceiptLimit        uint32 `json:"receipt_limit"`
 	SendMarksRead       bool   `json:"send_marks_read"`
 	IndexRetentionHours int64  `json:"index_retention_hours"`
+	TrimLog             bool   `json:"trim_log,omitempty"`
 }
 
 // String is the settings as flags of run name them.
 func (s settingsInfo) String() string {
-	return fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh", s.FanoutLimit, s.ReceiptLimit,
+	text := fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh", s.FanoutLimit, s.ReceiptLimit,
 		s.SendMarksRead, s.IndexRetentionHours)
+	if s.TrimLog {
+		text += ", trim-log true"
+	}
+	return text
 }
 
 type recordCount struct {
@@ -190,7 +195,7 @@ func newStoreInfo(dir string, x *projections.Inspection, err error) StoreInfo {
 	info := StoreInfo{
 		Dir: dir, Format: x.Format, Fold: x.Fold, Cluster: x.Identity.ClusterID, Partition: x.Identity.Partition,
 		Partitions: x.Identity.Partitions, Digest: fmt.Sprintf("%x", x.Digest), Records: []recordCount{},
-		Settings: settingsInfo{s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention / time.Hour.Milliseconds()},
+		Settings: settingsInfo{s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention / time.Hour.Milliseconds(), s.TrimLog},
 	}
 	for in := range events.Input(events.NumInputs) {
 		t := topicInfo{Name: x.Identity.Topics[in].Name, ID: fmt.Sprintf("%x", x.Identity.Topics[in].ID), Position: x.Position[in]}

@@ -41,7 +41,7 @@ func (c *Config) peers(ctx context.Context, r *Report, g kadm.DescribedGroup) {
 			own := c.Node.Settings.String()
 			if m.Settings != "" && m.Settings != own {
 				bad(fmt.Sprintf("%s folds with other settings (%s) than this one (%s)", name, m.Settings, own),
-					"give all nodes of a group the same --fanout-limit, --receipt-limit, --send-marks-read and --index-retention")
+					"give all nodes of a group the same --fanout-limit, --receipt-limit, --send-marks-read, --index-retention and --trim-log")
 			}
 			if m.Standbys != c.Node.Standbys {
 				bad(fmt.Sprintf("%s has --standbys %d, this one %d", name, m.Standbys, c.Node.Standbys), "give all nodes the same --standbys")

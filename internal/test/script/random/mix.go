@@ -22,6 +22,7 @@ type mix struct {
 	threads  int   // one read in this many is in a thread, and one post in half as many is a reply
 	seeded   int   // the script begins with this many seeded messages; 0 = none
 	longest  []int // largest numbers of records in a topic, of which one is drawn
+	least    int   // at least this many records of chat.messages
 	timely   bool  // most reads have a time target
 	carried  bool  // as many deliveries as other records
 	parts    map[Part]bool

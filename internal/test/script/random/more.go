@@ -31,6 +31,7 @@ func DrawMore(parts ...Part) func(*rapid.T) *Case {
 		if oneIn(t, 4, "with gaps") {
 			gaps(t, &c.Log)
 		}
+		c.Settings.TrimLog = rapid.Bool().Draw(t, "trim log")
 		return c
 	}
 }

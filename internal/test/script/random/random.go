@@ -28,8 +28,8 @@ type Case struct {
 // String returns the case as a story of a golden file.
 func (c *Case) String() string {
 	s := c.Settings
-	return fmt.Sprintf("story fanout-limit=%d receipt-limit=%d send-marks-read=%t index-retention=%dms\n%s----",
-		s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention, script.FormatLog(&c.Log))
+	return fmt.Sprintf("story fanout-limit=%d receipt-limit=%d send-marks-read=%t index-retention=%dms trim-log=%t\n%s----",
+		s.FanoutLimit, s.ReceiptLimit, s.SendMarksRead, s.IndexRetention, s.TrimLog, script.FormatLog(&c.Log))
 }
 
 // Draw draws a case.
@@ -71,7 +71,7 @@ func (m *mix) draw(t *rapid.T, c *Case, now int64) {
 	if m.seeded > 0 && len(c.Log[events.Messages]) == 0 {
 		c.Log.Add(script.Record{Input: events.Messages, Timestamp: now, Message: m.seed(now)})
 	}
-	for i, e := range rapid.SliceOfN(rapid.Custom(m.message), 0, longest).Draw(t, "messages") {
+	for i, e := range rapid.SliceOfN(rapid.Custom(m.message), m.least, max(m.least, longest)).Draw(t, "messages") {
 		now += e.step
 		e.event.OccurredAt = max(script.Start, now-e.behind)
 		if i == 0 && e.fresh && len(c.Log[events.Messages]) <= 1 { // so that most scripts start with members
@@ -87,6 +87,15 @@ func (m *mix) draw(t *rapid.T, c *Case, now int64) {
 		}
 		c.Log.Add(script.Record{Input: events.Messages, Timestamp: now, Message: e.event})
 	}
+	m.drawOthers(t, c, longest)
+	if m.least > 0 && oneIn(t, 2, "and late ones") {
+		m.passed(t, c, now)
+		m.drawOthers(t, c, longest)
+	}
+}
+
+// drawOthers appends records of chat.reads and chat.deliveries.
+func (m *mix) drawOthers(t *rapid.T, c *Case, longest int) {
 	for _, r := range rapid.SliceOfN(rapid.Custom(m.read), 0, longest).Draw(t, "reads") {
 		c.Log.Add(script.Record{Input: events.Reads, Timestamp: r.timestamp, Read: r.event})
 	}
@@ -97,6 +106,16 @@ func (m *mix) draw(t *rapid.T, c *Case, now int64) {
 	for _, d := range rapid.SliceOfN(rapid.Custom(m.delivery), 0, few).Draw(t, "deliveries") {
 		c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: d.timestamp, Delivery: d.event})
 	}
+}
+
+// passed moves the log times of chat.reads and chat.deliveries to a time.
+func (m *mix) passed(t *rapid.T, c *Case, now int64) {
+	c.Log.Add(script.Record{Input: events.Reads, Timestamp: now, Read: &events.Read{
+		Kind: events.KindChannelMuted, ChannelID: m.channel(t), UserID: m.user(t), OccurredAt: now,
+	}})
+	c.Log.Add(script.Record{Input: events.Deliveries, Timestamp: now, Delivery: &events.Delivery{
+		Kind: events.KindDelivered, ChannelID: m.channel(t), UserID: m.user(t), MessageID: m.anyID(t), OccurredAt: now,
+	}})
 }
 
 // seed returns the messages_seeded of the first channel.

@@ -20,6 +20,21 @@ var rules = map[string]func(*rapid.T, *mix){
 		m.retained = rapid.SampledFrom([]int64{second, minute, hour}).Draw(t, "index retention")
 		m.steps = []int64{0, second, minute, hour, 2 * hour}
 	},
+	"logs that end": func(t *rapid.T, m *mix) {
+		m.retained = rapid.SampledFrom([]int64{second, hour, 2 * day}).Draw(t, "index retention")
+		m.steps = [][]int64{{hour, day}, {day}, {hour, 8 * day}}[rapid.IntRange(0, 2).Draw(t, "tempo")]
+		m.least = rapid.SampledFrom([]int{45, 60, 90}).Draw(t, "records at least")
+		m.ids, m.near, m.longest = m.least, 20, []int{m.least, 20}
+		m.channels, m.seeded, m.repeats = m.channels[:1], min(m.seeded, 5), rapid.SampledFrom([]int{2, 5, 20}).Draw(t, "repeats")
+		m.threads = rapid.SampledFrom([]int{12, 4, 2}).Draw(t, "one in a thread of")
+		m.messageKinds = slices.DeleteFunc(m.messageKinds, func(k events.Kind) bool { return k == events.KindChannelDeleted && !oneIn(t, 8, "deletion") })
+		for range 10 {
+			m.messageKinds = append(m.messageKinds, events.KindMessagePosted, events.KindMessagePosted, events.KindMessagePosted)
+			m.messageKinds = append(m.messageKinds, events.KindMessagePosted, events.KindMessagePosted, events.KindMessageDeleted)
+		}
+		m.add(t, Folded())
+		m.carried = true
+	},
 	"open time targets": func(_ *rapid.T, m *mix) {
 		m.timely = true
 		for range 20 {
@@ -69,6 +84,7 @@ func DrawRule(rule string) func(*rapid.T) *Case {
 		rules[rule](t, m)
 		c := m.settings(t)
 		m.draw(t, c, script.Start)
+		c.Settings.TrimLog = m.least > 0 || rapid.Bool().Draw(t, "trim log")
 		return c
 	}
 }
