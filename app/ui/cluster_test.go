@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
 	"github.com/tidemark/tidemark/internal/test/testkit"
@@ -42,6 +44,10 @@ func TestAllNodes(t *testing.T) {
 	b.until("memory and disk", fmt.Sprintf(`/MiB of 256 MiB/.test(%s) && /[1-9][\d.]* (B|KiB|MiB)/.test(document.querySelector('[data-all-partition] td:last-child').innerText)`, row(urls[1])))
 	b.until("the gateway, which is in no group", fmt.Sprintf(`/not in the group/.test(%[1]s) && /query, gateway/.test(%[1]s) && /MiB/.test(%[1]s)`, row("http://"+gateway)))
 	b.shot("nodes")
+	b.do(chromedp.EmulateViewport(1024, 768))
+	b.until("no table must be moved sideways at 1024 pixels", sideways+` === ''`)
+	b.shot("nodes-1024")
+	b.do(chromedp.EmulateViewport(1440, 900))
 	b.click(fmt.Sprintf(`[data-node=%q] .link`, urls[1]))
 	b.until("the partitions of one node", `document.querySelectorAll('[data-all-partition]').length === 2`)
 	if bad := b.violations(); bad != "" {

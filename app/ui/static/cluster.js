@@ -104,7 +104,7 @@ export class Cluster {
       h('td', { class: 'right' }, bytes(sum(n, (p) => p.hot_bytes))),
       h('td', {}, r.memory_limit > 0 && h('span', { class: `bars ${r.memory_bytes > r.memory_limit * 0.9 ? 'tight' : ''}`, 'aria-hidden': 'true' }, h('i', { vars: { '--share': `${Math.min(100, (r.memory_bytes / r.memory_limit) * 100).toFixed(0)}%` } })), r.memory_limit > 0 ? `${bytes(r.memory_bytes)} of ${bytes(r.memory_limit)}` : bytes(r.memory_bytes)),
       h('td', { class: 'right' }, bytes(sum(n, (p) => p.disk_bytes))),
-      h('td', {}, r.roles.replaceAll(',', ', ')), h('td', {}, r.version)]);
+      h('td', { class: 'roles' }, r.roles.replaceAll(',', ', ')), h('td', {}, r.version)]);
   }
 
   #partitions() {
