@@ -109,5 +109,5 @@ func TestMakeHasTheTargetsOfThePages(t *testing.T) {
 
 var (
 	inProse   = regexp.MustCompile("`make ([a-z][a-z-]*)")
-	inExample = regexp.MustCompile("(?m)^(?:\\$ )?make ([a-z][a-z-]*)")
+	inExample = regexp.MustCompile(`(?m)^(?:\$ )?make ([a-z][a-z-]*)`)
 )
