@@ -23,7 +23,7 @@ var partitionerWords = [NumPartitioners]struct{ name, do string }{
 	PartitionerCRC32: {"librdkafka's default partitioner (consistent_random, CRC32)",
 		"set partitioner=murmur2_random in that client, be it confluent-kafka, node-rdkafka or kcat"},
 	PartitionerFNV1a: {"Sarama's default partitioner (FNV-1a)",
-		"give it murmur2: sarama.NewCustomPartitioner(sarama.WithAbsFirst(), sarama.WithCustomHashFunction(murmur2))"},
+		"set config.Producer.Partitioner = sarama.NewMurmur2Partitioner, which Sarama has from 1.50 on"},
 	PartitionerNoKey:    {"any partitioner, for there is no key", "write with key channel_id"},
 	PartitionerOtherKey: {"murmur2 of another key than the channel_id", "write with key channel_id"},
 }
