@@ -4,9 +4,14 @@
 import { TidemarkClient } from '@tidemark/client';
 
 const client = new TidemarkClient({ url: process.argv[2], userId: 'ann' });
-client.badge.subscribe((n) => {
+let read;
+client.badge.subscribe(async (n) => {
   console.log(n);
-  if (n) client.markRead('lunch', 'm1');
-  else client.close();
+  if (n) {
+    read = client.markRead('lunch', 'm1');
+    return;
+  }
+  await read; // the new count may come before the answer, and closing fails what has none
+  client.close();
 });
 client.connect();
