@@ -34,7 +34,7 @@ func TestTopicsCheckProducers(t *testing.T) {
 				h.Write(key)
 				return h.Sum32()
 			})
-		}, func(c string) []byte { return []byte(c) }, "sarama.NewCustomPartitioner"},
+		}, func(c string) []byte { return []byte(c) }, "sarama.NewMurmur2Partitioner"},
 		"another key": {nil, func(c string) []byte { return []byte("by-" + c) }, "murmur2 of another key than the channel_id"},
 		"no key":      {nil, func(string) []byte { return nil }, "there is no key"},
 	} {

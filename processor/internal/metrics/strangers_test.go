@@ -48,7 +48,7 @@ func TestStrangersAreNamed(t *testing.T) {
 		partition       func(i int, key []byte) int32
 	}{
 		{"librdkafka's default", "librdkafka", "partitioner=murmur2_random", func(_ int, key []byte) int32 { return int32(crc32.ChecksumIEEE(key) % n) }},
-		{"Sarama's default", "Sarama", "murmur2", func(_ int, key []byte) int32 { return sarama(key) }},
+		{"Sarama's default", "Sarama", "NewMurmur2Partitioner", func(_ int, key []byte) int32 { return sarama(key) }},
 		{"round robin", "round robin", "murmur2", func(i int, _ []byte) int32 { return int32(i % n) }},
 	} {
 		var out bytes.Buffer
