@@ -39,9 +39,10 @@ type letterCounts struct {
 	counted int
 }
 
-// deadLetters returns a page of the dead letters, newest first: all, or those of one reason (reason)
-// and those that have a text (q). A request for the first page that names the newest version gets an answer without a body, because a
-// page repeats it every few seconds and letters can be large.
+// deadLetters returns a page of the dead letters, newest first: all, or those of one reason
+// (reason) and those that have a text (q). A request for the first page that names the newest
+// version gets an answer without a body, because a page repeats it every few seconds and letters
+// can be large.
 func (u *UI) deadLetters(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), lettersWait)
 	defer cancel()

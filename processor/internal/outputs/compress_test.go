@@ -30,7 +30,8 @@ func TestPropertyCompressor(t *testing.T) {
 // client and broker reads it.
 func TestCompressorWritesFramesOfJava(t *testing.T) {
 	got, _ := NewCompressor().Compress(new(bytes.Buffer), make([]byte, 1<<20))
-	// Magic number, version 1 with independent blocks and no checksums or content size, blocks of 64 KiB.
+	// Magic number, version 1 with independent blocks and no checksums or content size, blocks of
+	// 64 KiB.
 	if want := []byte{0x04, 0x22, 0x4d, 0x18, 0x60, 0x40}; !bytes.HasPrefix(got, want) {
 		t.Errorf("the frame begins with % x, want % x", got[:6], want)
 	}

@@ -56,6 +56,17 @@ func (e *Entry) Counted() bool {
 // unless the producer overrode it.
 func (e *Entry) Reads(setting bool) bool { return setting != (e.Flags&Contrary != 0) }
 
+// InThread reports whether the entry is a reply in the thread with this id and first reply.
+func (e *Entry) InThread(id []byte, first uint32) bool {
+	switch {
+	case e.Flags&Reply == 0:
+		return false
+	case e.Trimmed && e.Flags&Silent == 0:
+		return e.First == first
+	}
+	return bytes.Equal(e.Thread, id)
+}
+
 // Append encodes the entry without its seq, in the format of docs/formats.md.
 func (e *Entry) Append(dst []byte) []byte {
 	dst = append(dst, e.Flags)
@@ -73,6 +84,11 @@ func (e *Entry) Append(dst []byte) []byte {
 	if e.Flags&MentionsUsers != 0 {
 		dst = wire.AppendBytes(dst, e.Users)
 	}
+	return e.appendContrary(dst)
+}
+
+// appendContrary encodes the fields that only a message with Contrary has.
+func (e *Entry) appendContrary(dst []byte) []byte {
 	if e.Flags&Contrary != 0 {
 		dst = e.appendBack(dst, e.ReadBefore)
 		if e.Flags&Reply != 0 {
@@ -80,6 +96,16 @@ func (e *Entry) Append(dst []byte) []byte {
 		}
 	}
 	return dst
+}
+
+// readContrary decodes the result of appendContrary.
+func (e *Entry) readContrary(r *wire.Reader) {
+	if e.Flags&Contrary != 0 {
+		e.ReadBefore = e.readBack(r)
+		if e.Flags&Reply != 0 {
+			e.ReadBeforeIn = e.readBack(r)
+		}
+	}
 }
 
 // appendBack encodes an earlier message by its distance from the entry; 0 means none.
@@ -114,12 +140,7 @@ func (e *Entry) Decode(seq uint32, b []byte) error {
 	if e.Flags&MentionsUsers != 0 {
 		e.Users = r.Bytes()
 	}
-	if e.Flags&Contrary != 0 {
-		e.ReadBefore = e.readBack(&r)
-		if e.Flags&Reply != 0 {
-			e.ReadBeforeIn = e.readBack(&r)
-		}
-	}
+	e.readContrary(&r)
 	return r.Done()
 }
 

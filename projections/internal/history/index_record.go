@@ -72,13 +72,19 @@ func BlockEntry(b []byte, n, seq uint32, e *Entry) error {
 // preview are kept at any age (DESIGN §4.6). It is also the number of messages in a log block.
 const BlockLen = 16
 
+// ReadIndexed decodes one result of AppendIndexed.
+func ReadIndexed(r *wire.Reader) Indexed {
+	x := Indexed{Seq: r.U32(), Flags: r.Byte()}
+	x.Time = r.Varint()
+	x.LogTime = x.Time + int64(r.Uvarint())
+	return x
+}
+
 // Without returns an index record without the entry of message seq.
 func Without(record []byte, seq uint32) (rest []byte, err error) {
 	r := wire.Reader{B: record}
 	for len(r.B) > 0 && r.Err == nil {
-		x := Indexed{Seq: r.U32(), Flags: r.Byte()}
-		x.Time = r.Varint()
-		if x.LogTime = x.Time + int64(r.Uvarint()); x.Seq != seq && r.Err == nil {
+		if x := ReadIndexed(&r); x.Seq != seq && r.Err == nil {
 			rest = AppendIndexed(rest, x)
 		}
 	}

@@ -64,13 +64,7 @@ func (e *Entry) appendRare(dst []byte) []byte {
 		}
 		dst = e.appendBack(dst, e.PrevIn)
 	}
-	if e.Flags&Contrary != 0 {
-		dst = e.appendBack(dst, e.ReadBefore)
-		if e.Flags&Reply != 0 {
-			dst = e.appendBack(dst, e.ReadBeforeIn)
-		}
-	}
-	return dst
+	return e.appendContrary(dst)
 }
 
 func (e *Entry) readRare(r *wire.Reader) {
@@ -82,12 +76,7 @@ func (e *Entry) readRare(r *wire.Reader) {
 		}
 		e.PrevIn = e.readBack(r)
 	}
-	if e.Flags&Contrary != 0 {
-		e.ReadBefore = e.readBack(r)
-		if e.Flags&Reply != 0 {
-			e.ReadBeforeIn = e.readBack(r)
-		}
-	}
+	e.readContrary(r)
 }
 
 // DecodeTrimmed decodes a trimmed block whose first message has seq first. It returns the first n

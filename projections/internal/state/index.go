@@ -21,22 +21,19 @@ import (
 // Of several messages with one id it returns the oldest that has not left the index by then (DESIGN
 // §4.6).
 func (p *State) Lookup(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
-	if c.HeadSeq == 0 {
-		return history.Indexed{}, false
-	}
 	return p.lookup(c, id, hash, now, false)
 }
 
 // LookupRemembered is Lookup for the oldest message that the event remembers, which may have left
 // the index.
 func (p *State) LookupRemembered(c *Channel, id []byte, hash uint64, now int64) (history.Indexed, bool) {
-	if c.HeadSeq == 0 {
-		return history.Indexed{}, false
-	}
 	return p.lookup(c, id, hash, now, true)
 }
 
 func (p *State) lookup(c *Channel, id []byte, hash uint64, now int64, any bool) (history.Indexed, bool) {
+	if c.HeadSeq == 0 {
+		return history.Indexed{}, false
+	}
 	best, ok := p.lookupTail(c, id, hash, now, any)
 	if c.HeadSeq-p.SeedOf(c) <= history.BlockLen || (ok && p.oldest(c, &best, now, any)) {
 		return best, ok
@@ -86,9 +83,7 @@ func IndexedIn(record []byte, before uint32, now, retention int64) (history.Inde
 
 func indexedIn(record []byte, before uint32, matches func(*history.Indexed) bool) (history.Indexed, bool) {
 	for r := (wire.Reader{B: record}); len(r.B) > 0 && r.Err == nil; {
-		x := history.Indexed{Seq: r.U32(), Flags: r.Byte()}
-		x.Time = r.Varint()
-		x.LogTime = x.Time + int64(r.Uvarint())
+		x := history.ReadIndexed(&r)
 		if r.Err == nil && matches(&x) && (before == 0 || x.Seq < before) {
 			return x, true
 		}

@@ -250,13 +250,7 @@ func (p *State) InScope(c *Channel, r *Row, x history.Indexed) bool {
 
 // InThread reports whether an entry of the log is a reply in a thread.
 func (p *State) InThread(t *Thread, e *history.Entry) bool {
-	switch {
-	case e.Flags&history.Reply == 0:
-		return false
-	case e.Trimmed && e.Flags&history.Silent == 0:
-		return e.First == t.First
-	}
-	return string(e.Thread) == string(p.Blobs.Get(t.ID))
+	return e.InThread(p.Blobs.Get(t.ID), t.First)
 }
 
 // ThreadOfEntry returns the thread of a reply, or 0.

@@ -1,7 +1,6 @@
 package views
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -242,7 +241,7 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !w.has(&e) {
+		if !e.InThread(w.threadID, w.firstReply) {
 			continue
 		}
 		switch {
@@ -264,17 +263,6 @@ func (w *ExplainWalk) replies(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// has reports whether an entry of the log is a reply in the thread, as State.InThread does.
-func (w *ExplainWalk) has(e *history.Entry) bool {
-	switch {
-	case e.Flags&history.Reply == 0:
-		return false
-	case e.Trimmed && e.Flags&history.Silent == 0:
-		return e.First == w.firstReply
-	}
-	return bytes.Equal(e.Thread, w.threadID)
 }
 
 // beyondPointer explains a message that counts for members of its scope. It is unread, unless this

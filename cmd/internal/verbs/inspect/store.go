@@ -78,12 +78,10 @@ type settingsInfo struct {
 
 // String is the settings as flags of run name them.
 func (s settingsInfo) String() string {
-	text := fmt.Sprintf("fanout-limit %d, receipt-limit %d, send-marks-read %t, index-retention %dh", s.FanoutLimit, s.ReceiptLimit,
-		s.SendMarksRead, s.IndexRetentionHours)
-	if s.TrimLog {
-		text += ", trim-log true"
-	}
-	return text
+	return projections.Settings{
+		FanoutLimit: s.FanoutLimit, ReceiptLimit: s.ReceiptLimit, SendMarksRead: s.SendMarksRead,
+		IndexRetention: s.IndexRetentionHours * time.Hour.Milliseconds(), TrimLog: s.TrimLog,
+	}.String()
 }
 
 type recordCount struct {
