@@ -174,7 +174,8 @@ func (p *Partition) headBytes(c *state.Channel, seq uint32) events.Head {
 		return events.Head{}
 	}
 	e := p.rules.EntryAt(c, seq)
-	h := events.Head{Seq: seq, At: e.Time}
+	h := events.Head{Seq: seq}
+	h.At, _ = p.rules.Told(c, &e)
 	if c.InDeltas(&e, p.rules.Settings.IndexRetention) {
 		h.MessageID, h.SenderID, h.Preview = e.ID, e.Sender, e.Preview
 	}

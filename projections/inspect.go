@@ -82,7 +82,7 @@ func inspect(dir string, db *pebble.DB, tables, records bool) (*Inspection, erro
 		return nil, fmt.Errorf("store %s: its header is corrupt: %w", dir, err)
 	}
 	x := &Inspection{Identity: h.Identity, Format: h.Format, Fold: h.Fold, Position: h.Position, Digest: h.Digest.Bytes()}
-	if h.Format < FormatVersion || h.Format > NewestFormat {
+	if !identity.Known(h.Format) {
 		return x, fmt.Errorf("store %s: format %d is not known to this build, which knows %d to %d", dir, h.Format, FormatVersion, NewestFormat)
 	}
 	for i, t := range h.Times {

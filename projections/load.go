@@ -181,7 +181,7 @@ func (p *Partition) loadInto(ci uint32, c *state.Channel, kind byte, rest []byte
 			return err
 		}
 		rd := wire.Reader{B: val}
-		records.ReadFollow(&rd, p.rules.Follows.At(r.Scope))
+		records.ReadFollow(&rd, p.rules.Follows.At(r.Scope), p.id.Settings.TrimLog)
 		records.ReadRow(&rd, r, &p.rules.State)
 		return rd.Done()
 	}

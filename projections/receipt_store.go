@@ -125,7 +125,7 @@ func (k *cutting) expire(c *state.Channel) (blocks uint32, err error) {
 		return c.Expired, nil
 	}
 	e := k.rules.EntryAt(c, full)
-	expired := k.rules.SeqAt(c, e.LogTime-receipts.Kept-1, 1<<63-1) / receipts.BlockLen
+	expired := k.rules.WholeAt(c, e.LogTime-receipts.Kept-1) / receipts.BlockLen
 	if expired > c.Expired {
 		var lo, hi [keys.Buf]byte
 		id := k.rules.Blobs.Get(c.ID)

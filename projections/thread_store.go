@@ -44,7 +44,7 @@ func (k *cutting) cutThreads() {
 		key := k.appendFollower(keys.AppendHot(kb[:0], k.rules.Blobs.Get(c.ID), keys.HotFollow), r)
 		k.rules.Scratch = k.rules.Scratch[:0]
 		if f := k.rules.Follows.At(r.Scope); !k.rules.FollowIdle(r, f) {
-			k.rules.Scratch = records.AppendFollow(k.rules.Scratch, f)
+			k.rules.Scratch = records.AppendFollow(k.rules.Scratch, f, k.id.Settings.TrimLog)
 			k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
 		} else {
 			k.idle = append(k.idle, ref)
@@ -97,6 +97,7 @@ func (p *Partition) loadedFollow(r *state.Row) {
 	if f.Flags&state.FollowStopped == 0 && p.rules.Rows.At(f.Pair).Erased() {
 		r.OwnFloor, f.Flags = state.NoOwn, state.FollowStopped
 	}
+	p.rules.AwaitFollow(f.Row)
 	if x := p.rules.ExtraOfPair(r); x != nil && x.OpenInTime() {
 		f.LastSeen = state.SeenUnknown
 		return

@@ -25,7 +25,8 @@ type readRecord struct {
 	event  events.Read
 	offset int64
 	// lastsUntil is the log time after which the event no longer applies to new messages: 7 days
-	// after its occurred_at or its record's timestamp, whichever is later (DESIGN §4.3).
+	// after its occurred_at or its record's timestamp, whichever is later (DESIGN §4.3). Where the
+	// log ends it is at least the log time from which the event remembers messages.
 	lastsUntil int64
 	// now is the log time of chat.reads at this record, including it. It determines which ids have
 	// left the index (DESIGN §4.6).
@@ -60,7 +61,11 @@ func (m *Model) AddRead(e *events.Read, offset, timestamp int64) {
 	if n := len(m.reads); n > 0 {
 		now = max(now, m.reads[n-1].now)
 	}
-	m.reads = append(m.reads, readRecord{copyRead(e), offset, max(e.OccurredAt, timestamp) + lapse, now})
+	until := max(e.OccurredAt, timestamp) + lapse
+	if m.settings.TrimLog {
+		until = max(until, now-m.settings.IndexRetention-forgetAfter)
+	}
+	m.reads = append(m.reads, readRecord{copyRead(e), offset, until, now})
 }
 
 // AddDelivery appends the record of chat.deliveries at offset, as AddMessage does.

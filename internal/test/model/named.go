@@ -31,7 +31,7 @@ func (m *Model) latest(c *channel) projections.Head {
 	if p == nil {
 		return projections.Head{}
 	}
-	h := projections.Head{Seq: p.seq, Pos: c.pos(p.seq), At: p.time}
+	h := projections.Head{Seq: p.seq, Pos: c.pos(p.seq), At: m.timeline().told(c, p)}
 	if m.keepsText(c, p) {
 		h.MessageID, h.SenderID, h.Preview = p.id, p.sender, p.preview
 	}

@@ -188,7 +188,7 @@ func (r *reader) head(rec *readRecord) (seq uint32, known bool) {
 		}
 		return 0, false
 	}
-	return lastSeq(r.seen(rec), func(p *post) bool { return p.time <= e.OccurredAt }), true
+	return r.timeline.upTo(r.channel, r.seen(rec), e.OccurredAt, rec.now), true
 }
 
 // target returns the seq that a read_up_to reads up to, 0 if there is no such message.
@@ -202,7 +202,7 @@ func (r *reader) target(rec *readRecord) uint32 {
 	case events.TargetSeq:
 		return lastSeq(r.seen(rec), func(p *post) bool { return p.seq == e.Seq })
 	case events.TargetTime:
-		return lastSeq(r.seen(rec), func(p *post) bool { return p.time <= e.TargetTime })
+		return r.timeline.upTo(r.channel, r.seen(rec), e.TargetTime, rec.now)
 	}
 	return 0
 }
@@ -240,7 +240,11 @@ func (r *reader) shown() spot {
 	if o := r.ownIn(r.floorH, r.channel.head()); o.seq != 0 && o.seq >= r.pointer.seq {
 		return o
 	}
-	return r.pointer
+	p := r.pointer
+	if p.own && r.timeline.settings.TrimLog {
+		p.at = r.timeline.told(r.channel, r.channel.at(p.seq))
+	}
+	return p
 }
 
 // dropSingles removes single reads and reports whether there were any.

@@ -115,7 +115,13 @@ func (rec *readRecord) later(p *post) bool {
 // flagged reports whether the user's flag is still set. A later post of their own that reads the
 // channel removes it.
 func (p *pair) flagged() bool {
-	return p.settings.flag != nil && !slices.ContainsFunc(p.own, p.settings.flag.later)
+	flag := p.settings.flag
+	return flag != nil && !slices.ContainsFunc(p.own, func(o *post) bool {
+		if p.timeline.settings.TrimLog && flag.event.HeadSeq == 0 {
+			return o.time > flag.event.OccurredAt // however late it was posted
+		}
+		return flag.later(o)
+	})
 }
 
 // filed returns whether the user filed the channel, and up to which position of its head it stays
@@ -127,8 +133,9 @@ func (p *pair) filed() events.Filed {
 		return events.Filed{}
 	}
 	f := events.Filed{Is: true, Keep: rec.event.Keep, Pos: p.channel.pos(p.channel.head())}
+	last := p.lastBefore(rec)
 	for _, x := range p.channel.posts {
-		if x.counted() && x.sender != p.user && !x.hiddenTo(p.user) && rec.later(x) {
+		if x.counted() && x.sender != p.user && !x.hiddenTo(p.user) && x.seq > last {
 			f.Pos = p.channel.pos(x.seq) - 1
 			return f
 		}
@@ -137,6 +144,18 @@ func (p *pair) filed() events.Filed {
 		f.Pos = math.MaxUint32
 	}
 	return f
+}
+
+// lastBefore returns the last message that is not later than a filing; before it is decided, the
+// head.
+func (p *pair) lastBefore(rec *readRecord) uint32 {
+	switch {
+	case rec.event.HeadSeq != 0:
+		return rec.event.HeadSeq
+	case !rec.decided(p.channel):
+		return p.channel.head()
+	}
+	return p.timeline.upTo(p.channel, p.seen(rec), rec.event.OccurredAt, rec.now)
 }
 
 // decided reports whether every new post is later than the record. In a large channel no position

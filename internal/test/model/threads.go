@@ -61,6 +61,7 @@ func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 	if root != nil && first != nil && root.sender == user && (root.seq >= first.seq || r.timeline.remembers(root.logTime, first.logTime)) {
 		f.from(first.seq - 1)
 	}
+	var said *readRecord // the explicit follows in effect, as one
 	for i := range m.reads {
 		rec := &m.reads[i]
 		e := &rec.event
@@ -68,7 +69,7 @@ func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 			continue
 		}
 		if e.Kind == events.KindUserErased {
-			f = follow{}
+			f, said = follow{}, nil
 			continue
 		}
 		if string(e.ThreadID) != r.thread {
@@ -76,13 +77,34 @@ func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 		}
 		switch e.Kind {
 		case events.KindThreadFollowed:
-			f.from(lastSeq(r.seen(rec), func(p *post) bool { return p.time <= e.OccurredAt }))
+			said = said.earliest(rec)
 			f.word = max(f.word, e.OccurredAt)
 		case events.KindThreadUnfollowed:
-			f = follow{}
+			f, said = follow{}, nil
 		}
 	}
+	if said != nil {
+		start := lastSeq(r.seen(said), func(p *post) bool { return p.time <= said.event.OccurredAt })
+		if start < r.channel.head() { // else the next message decides it
+			start = r.timeline.upTo(r.channel, r.seen(said), said.event.OccurredAt, said.now)
+		}
+		f.from(start)
+	}
 	return f
+}
+
+// earliest joins two explicit follows: the earlier time, and the earlier end of what it may reach.
+// The log time is of the last event that made either earlier.
+func (rec *readRecord) earliest(next *readRecord) *readRecord {
+	if rec == nil {
+		return next
+	}
+	both := *rec
+	if next.event.OccurredAt < both.event.OccurredAt || next.lastsUntil < both.lastsUntil {
+		both.now = next.now
+	}
+	both.event.OccurredAt, both.lastsUntil = min(both.event.OccurredAt, next.event.OccurredAt), min(both.lastsUntil, next.lastsUntil)
+	return &both
 }
 
 // threadPair is everything about one user in one thread.
@@ -157,11 +179,11 @@ func (m *Model) Thread(user, channelID, thread string) (projections.ThreadView, 
 		v.TouchedAt = max(v.TouchedAt, t.word)
 	}
 	if t.last != nil && !t.gone {
-		v.LastReply = projections.Head{Seq: t.last.seq, At: t.last.time}
+		v.LastReply = projections.Head{Seq: t.last.seq, At: t.timeline.told(c, t.last)}
 		if m.keepsText(c, t.last) {
 			v.LastReply.MessageID, v.LastReply.SenderID, v.LastReply.Preview = t.last.id, t.last.sender, t.last.preview
 		}
-		v.TouchedAt = max(v.TouchedAt, t.last.time)
+		v.TouchedAt = max(v.TouchedAt, v.LastReply.At)
 	}
 	for _, p := range c.posts {
 		if !t.unread(p) {

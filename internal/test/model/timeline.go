@@ -131,7 +131,7 @@ func (t *timeline) purgeTarget(c *channel, e *events.Message) uint32 {
 	case events.TargetSeq:
 		return min(e.Seq, c.head())
 	case events.TargetTime:
-		return lastSeq(c.posts, func(p *post) bool { return p.time <= e.TargetTime })
+		return t.upTo(c, c.posts, e.TargetTime, t.logTime)
 	}
 	return 0
 }

@@ -28,8 +28,8 @@ type Entry struct {
 	ReadBefore, ReadBeforeIn uint32
 
 	// Trimmed reports that the entry is of a trimmed block: ID, Sender, Preview and Users are gone,
-	// and so is Offset. A reply that is not silent has First, the first reply of its thread, instead
-	// of Thread.
+	// and so is Offset. Time and LogTime are those of the block's last message. A reply that is not
+	// silent has First, the first reply of its thread, instead of Thread.
 	Trimmed bool
 	First   uint32
 }

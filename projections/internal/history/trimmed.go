@@ -9,8 +9,9 @@ import (
 )
 
 // A trimmed block has the messages of a log block without their ids, senders, previews, mentions
-// and offsets, because no event can name them any more. It keeps what counts need. Numbers that all
-// messages have are packed: each list takes as many bits a message as its largest number needs.
+// and offsets, because no event can name them any more. It keeps what counts need, and of the times
+// only those of its last message, which stand for all. Numbers that all messages have are packed:
+// each list takes as many bits a message as its largest number needs.
 
 // A block never begins with these bytes: the second one would be the length of its first message.
 var trimmed = [...]byte{0, 0}
@@ -25,14 +26,12 @@ const trimmedFlags = ^uint8(Grew)
 // silent must be set.
 func AppendTrimmed(dst []byte, list *[BlockLen]Entry) []byte {
 	dst = append(dst, trimmed[:]...)
-	dst = binary.AppendVarint(dst, list[0].Time)
-	var times, logs, own, flags packed
+	last := &list[BlockLen-1]
+	dst = binary.AppendVarint(dst, last.Time)
+	dst = binary.AppendUvarint(dst, uint64(last.LogTime-last.Time))
+	var own, flags packed
 	for i := range list {
 		e := &list[i]
-		if i > 0 {
-			times.add(uint64(e.Time - list[i-1].Time))
-		}
-		logs.add(uint64(e.LogTime - e.Time))
 		if e.PrevOwn == 0 {
 			own.add(0)
 		} else {
@@ -40,9 +39,9 @@ func AppendTrimmed(dst []byte, list *[BlockLen]Entry) []byte {
 		}
 		flags.add(uint64(e.Flags & trimmedFlags))
 	}
-	dst = append(dst, times.width, logs.width, own.width, flags.width)
+	dst = append(dst, own.width, flags.width)
 	var w bitWriter
-	for _, list := range [...]*packed{&times, &logs, &own, &flags} {
+	for _, list := range [...]*packed{&own, &flags} {
 		for _, v := range list.values[:list.n] {
 			w.add(v, list.width)
 		}
@@ -83,35 +82,26 @@ func (e *Entry) readRare(r *wire.Reader) {
 // messages in list.
 func DecodeTrimmed(b []byte, first uint32, n int, list *[BlockLen]Entry) error {
 	r := wire.Reader{B: b[len(trimmed):]}
-	base := r.Varint()
-	var width [4]uint8
+	last := Entry{Trimmed: true, Time: r.Varint()}
+	last.LogTime = last.Time + int64(r.Uvarint())
+	var width [2]uint8
 	copy(width[:], r.Fixed(len(width)))
-	total := (BlockLen-1)*int(width[0]) + BlockLen*(int(width[1])+int(width[2])+int(width[3]))
-	for _, w := range width {
-		if w > 64 {
-			return errTrimmed
-		}
+	if max(width[0], width[1]) > 64 {
+		return errTrimmed
 	}
-	in := bitReader{b: r.Fixed((total + 7) / 8)}
+	in := bitReader{b: r.Fixed((BlockLen*(int(width[0])+int(width[1])) + 7) / 8)}
 	if r.Err != nil {
 		return r.Err
 	}
 	for i := range list {
-		list[i] = Entry{Seq: first + uint32(i), Trimmed: true, Time: base}
-		if i > 0 {
-			list[i].Time = list[i-1].Time + int64(in.next(width[0]))
-		}
-	}
-	for i := range list {
-		list[i].LogTime = list[i].Time + int64(in.next(width[1]))
-	}
-	for i := range list {
-		if back := uint32(in.next(width[2])); back != 0 {
+		list[i] = last
+		list[i].Seq = first + uint32(i)
+		if back := uint32(in.next(width[0])); back != 0 {
 			list[i].PrevOwn = list[i].Seq - back
 		}
 	}
 	for i := range list {
-		list[i].Flags = uint8(in.next(width[3]))
+		list[i].Flags = uint8(in.next(width[1]))
 	}
 	for i := range n {
 		list[i].readRare(&r)

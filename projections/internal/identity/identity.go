@@ -22,8 +22,13 @@ const SeededFormat = 2
 const CustomizedFormat = 3
 
 // NewestFormat is the version of a store, with or without all of that, of which Settings.TrimLog is
-// set: its log may have trimmed blocks (DESIGN §5).
-const NewestFormat = 4
+// set: its log may have trimmed blocks (DESIGN §5). Format 4 has other blocks and is in no release.
+const NewestFormat = 5
+
+// Known reports whether this build knows a format.
+func Known(format uint64) bool {
+	return format >= FormatVersion && format <= CustomizedFormat || format == NewestFormat
+}
 
 // TopicIdentity is the identity of a topic in its cluster. A topic that is deleted and created
 // again gets another ID.
@@ -76,7 +81,7 @@ func Check(dir string, got, want *Header) error {
 	case got.Format > NewestFormat || got.Fold > want.Fold:
 		return fail(MismatchNewerFormat, "written by a newer version (format %d, fold %d; this build knows format %d, fold %d); run the newer version, or start with an empty data directory to rebuild from the topics",
 			got.Format, got.Fold, uint64(NewestFormat), want.Fold)
-	case got.Format < want.Format || got.Fold < OldestFold:
+	case got.Format < want.Format || got.Fold < OldestFold || !Known(got.Format):
 		return fail(MismatchOlderFormat, "written by an older version (format %d, fold %d; this build has format %d, fold %d) that this build does not convert; start with an empty data directory to rebuild from the topics",
 			got.Format, got.Fold, want.Format, want.Fold)
 	case g.ClusterID != w.ClusterID:
@@ -152,7 +157,7 @@ func (h *Header) Append(b []byte) []byte {
 func (h *Header) Decode(b []byte) error {
 	r := wire.Reader{B: b}
 	h.Format, h.Fold = r.Uvarint(), r.Uvarint()
-	if r.Err == nil && (h.Format < FormatVersion || h.Format > NewestFormat) {
+	if r.Err == nil && !Known(h.Format) {
 		return nil
 	}
 	h.Identity.ClusterID = string(r.Bytes())

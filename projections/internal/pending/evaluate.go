@@ -12,18 +12,18 @@ import (
 func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads state.WithThreads, singles *seqset.Set) {
 	b, open := p.baseOf(r), p.openWithThreads(r)
 	if len(x.Floors) > 0 {
-		b.floorH = c.HeadSeq
+		b.floorH = p.openFloor(c, x)
 	}
 	work := x.Singles.Clone()
 	for i := range x.Unsettled {
 		h := x.Unsettled[i]
-		open = readOpen(&b.threads, c, open, h.Offset)
+		open = p.readOpen(&b.threads, c, open, h.Offset)
 		switch h.Kind {
 		case state.KindRead:
 			if h.Closed {
 				b.read(h.Seq, h.At, h.Offset)
 			} else if h.By == state.ByTime {
-				b.read(c.HeadSeq, h.At, h.Offset)
+				b.read(p.Reach(c, h.Now), h.At, h.Offset)
 			}
 		case state.KindWithThreads:
 			b.threads.Raise(h.Seq, h.Offset)
@@ -36,15 +36,15 @@ func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr
 				continue
 			}
 			if !h.Head {
-				h.HeadSeq = c.HeadSeq
+				h.HeadSeq = p.openHead(c, &h)
 			}
 			h.Head = true
-			if _, effective := p.mark(c, r, &b, work, &h, false, true); effective {
+			if _, effective := p.mark(c, r, &b, work, &h, 0, true); effective {
 				b.floorH = max(b.floorH, h.HeadSeq)
 			}
 		}
 		work.RemoveTo(b.ptr)
 	}
-	readOpen(&b.threads, c, open, math.MaxInt64)
+	p.readOpen(&b.threads, c, open, math.MaxInt64)
 	return b.ptr, b.floorH, b.at, b.ev, b.threads, work
 }

@@ -11,7 +11,7 @@ import (
 // up to the floor do not lift the pointer; later timeline decides where the floor is.
 
 // headAt returns the last seq that is before a mark with this head, and whether it is final. Until
-// it is final, headAt returns the channel's head.
+// it is final, headAt returns how far it reaches so far: nearly always to the channel's head.
 func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 	lapsed := p.MessageTime > f.Horizon
 	if f.By == state.BySeq {
@@ -24,9 +24,26 @@ func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 		return min(uint32(min(f.Val, 1<<32-1)), p.SeqAt(c, 1<<63-1, f.Horizon)), true
 	}
 	if (c.HeadSeq > 0 && c.Time > f.Val) || lapsed {
-		return p.SeqAt(c, f.Val, f.Horizon), true
+		return p.SeqBefore(c, f.Val, f.Horizon, f.Now), true
 	}
-	return c.HeadSeq, false
+	return p.Reach(c, f.Now), false
+}
+
+// openHead returns the head of a mark that is not final.
+func (p *Fold) openHead(c *state.Channel, h *state.PendingEvent) uint32 {
+	if h.HeadBy == state.ByTime {
+		return p.Reach(c, h.Now)
+	}
+	return c.HeadSeq
+}
+
+// openFloor returns how far the open floors of a pair reach, or 0.
+func (p *Fold) openFloor(c *state.Channel, x *state.PairExtra) (to uint32) {
+	for _, f := range x.Floors {
+		seq, _ := p.headAt(c, f)
+		to = max(to, seq)
+	}
+	return to
 }
 
 // settleFloors closes the floors that the timeline has decided.
@@ -62,18 +79,18 @@ func (p *Fold) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
 		}
 		return
 	}
-	f := state.FloorSpec{By: h.HeadBy, Val: h.HeadVal(), Horizon: h.Horizon}
+	f := h.Floor(p.Settings.TrimLog)
 	b.floorH = 0
 	for _, o := range x.Floors {
-		if o.By == f.By && o.Val >= f.Val && o.Horizon >= f.Horizon {
+		if o.By == f.By && o.Val >= f.Val && o.Horizon >= f.Horizon && o.Now <= f.Now {
 			return
 		}
 	}
 	x.Floors = slices.DeleteFunc(x.Floors, func(o state.FloorSpec) bool {
-		return o.By == f.By && o.Val <= f.Val && o.Horizon <= f.Horizon
+		return o.By == f.By && o.Val <= f.Val && o.Horizon <= f.Horizon && o.Now >= f.Now
 	})
 	x.Floors = append(x.Floors, f)
 	slices.SortFunc(x.Floors, func(a, b state.FloorSpec) int {
-		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Val, b.Val), cmp.Compare(a.Horizon, b.Horizon))
+		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Val, b.Val), cmp.Compare(a.Horizon, b.Horizon), cmp.Compare(a.Now, b.Now))
 	})
 }

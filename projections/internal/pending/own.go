@@ -12,8 +12,8 @@ func EvRead(off int64) int64 { return off << 1 }
 // evMessage encodes the offset of a record of chat.messages.
 func evMessage(off int64) int64 { return off<<1 | 1 }
 
-// evOwn stands for the record of the own post at the pointer, if the log may trim its offset.
-const evOwn = 1
+// EvOwn stands for record and time of the own post at the pointer, if the log may trim both.
+const EvOwn = 1
 
 // OwnSince reads the own posts of a row's scope above low from the log, ascending.
 func (p *Fold) OwnSince(c *state.Channel, r *state.Row, low uint32) (own []uint32) {
@@ -47,7 +47,7 @@ func (p *Fold) ownIn(c *state.Channel, r *state.Row, low, high uint32) (seq uint
 		e := p.EntryAt(c, s)
 		if s <= high && e.Reads(p.Settings.SendMarksRead) {
 			if p.Settings.TrimLog {
-				return s, e.Time, evOwn
+				return s, 0, EvOwn
 			}
 			return s, e.Time, evMessage(e.Offset)
 		}

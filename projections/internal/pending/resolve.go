@@ -15,6 +15,7 @@ const MaxUnsettled = 1000
 // alive. A waiting read that lapsed is void, and so is a mark whose message or head lapsed.
 func (p *Fold) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
 	lapsed := p.MessageTime > h.Horizon
+	p.noteNamed(c, h)
 	if !h.Closed && h.By == state.ByID {
 		switch x, ok, late := p.awaited(c, h, h.ID, &h.Sought); {
 		case ok && h.Kind == state.KindSingle && !p.InScope(c, r, x):
@@ -31,7 +32,7 @@ func (p *Fold) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bo
 		switch h.By {
 		case state.BySeq:
 			if c.HeadSeq >= h.Seq {
-				if !p.Visible(c, h.Seq, h.Horizon) || (h.Kind == state.KindMark && !p.NamedBySeq(c, h.Seq, h.Now)) {
+				if !p.Visible(c, h.Seq, h.Horizon) || (h.Kind == state.KindMark && !p.names(c, h)) {
 					return false
 				}
 				h.Closed = true
@@ -40,7 +41,7 @@ func (p *Fold) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bo
 			}
 		case state.ByTime:
 			if (c.HeadSeq > 0 && c.Time > h.Time) || lapsed {
-				h.Closed, h.Seq = true, p.SeqAt(c, h.Time, h.Horizon)
+				h.Closed, h.Seq = true, p.SeqBefore(c, h.Time, h.Horizon, h.Now)
 			}
 		}
 	}
@@ -54,7 +55,7 @@ func (p *Fold) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bo
 				return false
 			}
 		default:
-			if seq, final := p.headAt(c, state.FloorSpec{By: h.HeadBy, Val: h.HeadVal(), Horizon: h.Horizon}); final {
+			if seq, final := p.headAt(c, h.Floor(p.Settings.TrimLog)); final {
 				h.HeadSeq, h.Head = seq, true
 			}
 		}
@@ -66,7 +67,7 @@ func (p *Fold) Resolve(c *state.Channel, r *state.Row, h *state.PendingEvent) bo
 // to the seq: the id has not appeared, and the seq alone names the message. If the id appears in
 // time, the mark applies to it; otherwise the seq becomes final (Resolve).
 func (p *Fold) provisional(c *state.Channel, h *state.PendingEvent) bool {
-	return h.Kind == state.KindMark && h.By == state.ByID && p.NamedBySeq(c, h.Seq, h.Now) && p.Visible(c, h.Seq, h.Horizon)
+	return h.Kind == state.KindMark && h.By == state.ByID && p.names(c, h) && p.Visible(c, h.Seq, h.Horizon)
 }
 
 // awaited is Lookup for a held event. It searches only messages that were posted since its last
@@ -105,6 +106,19 @@ func (p *Fold) NamedBySeq(c *state.Channel, seq uint32, now int64) bool {
 	}
 	e := p.EntryAt(c, seq)
 	return now-e.Time > p.Settings.IndexRetention
+}
+
+// names reports whether the seq of a mark names its message.
+func (p *Fold) names(c *state.Channel, h *state.PendingEvent) bool {
+	return h.Use&state.SeqNamed != 0 || p.NamedBySeq(c, h.Seq, h.Now)
+}
+
+// noteNamed notes that the seq of an open mark names its message, if the log ends: while the mark
+// waits for its id, that message may be trimmed, and its block may be younger than it was.
+func (p *Fold) noteNamed(c *state.Channel, h *state.PendingEvent) {
+	if p.Settings.TrimLog && h.Kind == state.KindMark && !h.Closed && h.Seq != 0 && p.NamedBySeq(c, h.Seq, h.Now) {
+		h.Use |= state.SeqNamed
+	}
 }
 
 // ResolvePending is Resolve for a held event. If the event's id turns out to be expired,

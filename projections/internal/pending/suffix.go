@@ -74,9 +74,9 @@ func (p *Fold) Settle(ref uint32) bool {
 	live := x.Unsettled[:0]
 	for i := range x.Unsettled {
 		h := &x.Unsettled[i]
-		was, wasHead, wasBy := h.Closed, h.Head, h.By
+		was, wasHead, wasBy, wasUse := h.Closed, h.Head, h.By, h.Use
 		if p.ResolvePending(ref, c, r, h) {
-			changed = changed || h.Closed != was || h.Head != wasHead || h.By != wasBy
+			changed = changed || h.Closed != was || h.Head != wasHead || h.By != wasBy || h.Use != wasUse
 			live = append(live, *h)
 		}
 	}
@@ -93,11 +93,11 @@ func (p *Fold) Settle(ref uint32) bool {
 		}
 		h := x.Unsettled[k]
 		if !h.Head {
-			h.HeadSeq = c.HeadSeq
+			h.HeadSeq = p.openHead(c, &h)
 		}
 		trial := b
 		first := k == 0 && !p.awaitsThreads(r, b.threads.From, h.Offset)
-		certain, effective := p.mark(c, r, &trial, &x.Singles, &h, len(x.Floors) > 0, first)
+		certain, effective := p.mark(c, r, &trial, &x.Singles, &h, p.openFloor(c, x), first)
 		switch {
 		case certain:
 			b = trial
@@ -159,13 +159,10 @@ func (p *Fold) foldFront(b *base, x *state.PairExtra) bool {
 // mark applies a mark to the base and its single reads. The mark's message is known; its head is
 // final or the head so far. certain reports that the pointer was at or past the message, whatever
 // is still open before the mark. Otherwise mark applies it only if its head is final and nothing
-// open precedes it (exact), and effective reports whether it moved anything. The caller raises the
-// floor.
-func (p *Fold) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, floorsOpen, exact bool) (certain, effective bool) {
-	low := b.floorH
-	if floorsOpen {
-		low = c.HeadSeq
-	}
+// open precedes it (exact), and effective reports whether it moved anything. open is how far open
+// floors reach. The caller raises the floor.
+func (p *Fold) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, open uint32, exact bool) (certain, effective bool) {
+	low := max(b.floorH, open)
 	o, oat, oev := p.ownIn(c, r, low, h.HeadSeq)
 	ptr, at, ev := b.ptr, b.at, b.ev
 	if o != 0 && o >= ptr {

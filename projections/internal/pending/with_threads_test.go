@@ -35,7 +35,7 @@ func TestOpenReadsReachTheHead(t *testing.T) {
 		{"of the channel alone", 0, math.MaxInt64, open[1:3], 0, 0, 0},
 	} {
 		got := state.WithThreads{From: c.from}
-		rest := readOpen(&got, w.channel(), c.open, c.before)
+		rest := w.readOpen(&got, w.channel(), c.open, c.before)
 		if got.To != c.to || got.Offset != c.offset || len(rest) != c.rest {
 			t.Errorf("%s: %+v and %d left, want to %d by %d and %d left", c.name, got, len(rest), c.to, c.offset, c.rest)
 		}

@@ -40,6 +40,9 @@ func ReadSizes(r *wire.Reader) (out []uint32) {
 	return out
 }
 
+// floorNow is a bit of a floor's By in a record: the floor has a Now.
+const floorNow = 1 << 7
+
 // AppendUnsettled encodes a pair's open floors, then its held events in order. It appends nothing
 // if there is neither.
 func AppendUnsettled(b []byte, x *state.PairExtra) []byte {
@@ -48,9 +51,16 @@ func AppendUnsettled(b []byte, x *state.PairExtra) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(x.Floors)))
 	for _, f := range x.Floors {
-		b = append(b, f.By)
+		by := f.By
+		if f.Now != 0 {
+			by |= floorNow
+		}
+		b = append(b, by)
 		b = binary.AppendVarint(b, f.Val)
 		b = binary.AppendVarint(b, f.Horizon)
+		if f.Now != 0 {
+			b = binary.AppendVarint(b, f.Now)
+		}
 	}
 	return AppendEvents(b, x.Unsettled)
 }
@@ -75,7 +85,11 @@ func AppendEvents(b []byte, list []state.PendingEvent) []byte {
 func DecodeUnsettled(x *state.PairExtra, b []byte) error {
 	r := wire.Reader{B: b}
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
-		x.Floors = append(x.Floors, state.FloorSpec{By: r.Byte(), Val: r.Varint(), Horizon: r.Varint()})
+		f := state.FloorSpec{By: r.Byte(), Val: r.Varint(), Horizon: r.Varint()}
+		if f.By&floorNow != 0 {
+			f.By, f.Now = f.By&^floorNow, r.Varint()
+		}
+		x.Floors = append(x.Floors, f)
 	}
 	x.Unsettled = ReadEvents(&r)
 	return r.Done()

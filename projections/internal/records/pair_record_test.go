@@ -20,7 +20,7 @@ func drawEvent(t *rapid.T) state.PendingEvent {
 	when := func(label string) int64 { return rapid.Int64Range(-1<<50, 1<<50).Draw(t, label) }
 	return state.PendingEvent{
 		Kind: rapid.Uint8Range(state.KindRead, state.KindWithThreads).Draw(t, "kind"), By: rapid.Uint8Range(0, state.ByTime).Draw(t, "by"),
-		HeadBy: rapid.Uint8Range(0, state.ByTime).Draw(t, "head by"), Use: rapid.Uint8Range(0, 7).Draw(t, "use"),
+		HeadBy: rapid.Uint8Range(0, state.ByTime).Draw(t, "head by"), Use: rapid.Uint8Range(0, 15).Draw(t, "use"),
 		Closed: rapid.Bool().Draw(t, "closed"), Head: rapid.Bool().Draw(t, "head"),
 		Offset: rapid.Int64Min(0).Draw(t, "offset"), At: when("at"), Horizon: when("horizon"), Now: when("now"), Time: when("time"),
 		Seq: rapid.Uint32().Draw(t, "seq"), HeadSeq: rapid.Uint32().Draw(t, "head seq"), ID: text("id"), HeadID: text("head id"),
@@ -34,7 +34,8 @@ func TestUnsettledBytes(t *testing.T) {
 		var want state.PairExtra
 		for range rapid.IntRange(0, 3).Draw(t, "floors") {
 			want.Floors = append(want.Floors, state.FloorSpec{
-				By: rapid.Uint8().Draw(t, "floor by"), Val: rapid.Int64().Draw(t, "floor"), Horizon: rapid.Int64().Draw(t, "floor horizon"),
+				By: rapid.Uint8Range(0, state.ByTime).Draw(t, "floor by"), Val: rapid.Int64().Draw(t, "floor"), Horizon: rapid.Int64().Draw(t, "floor horizon"),
+				Now: rapid.SampledFrom([]int64{0, 1, -5, 1 << 41}).Draw(t, "floor now"),
 			})
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "events") {

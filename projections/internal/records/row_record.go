@@ -139,28 +139,36 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 		p.EnsurePairExtra(to).Read = &state.OwnPost{Seq: r.U32(), At: r.Varint()}
 	}
 	if more&recSettings != 0 {
-		readSettings(r, p.LoadSettings(to))
+		readSettings(r, p.LoadSettings(to), p.Settings.TrimLog)
 	} else if s := p.ExtraSettings(to); s != nil && f&recMuted != 0 {
 		s.Lasting = events.LevelNone // the record of the line and labels was read first
 	}
 }
 
-// AppendFollow encodes a follow. It includes the times only of an explicit follow.
-func AppendFollow(b []byte, f *state.Follow) []byte {
+// AppendFollow encodes a follow. It includes the times only of an explicit follow, and what was
+// decided of it only if the log ends.
+func AppendFollow(b []byte, f *state.Follow, ends bool) []byte {
 	b = append(b, f.Flags)
 	b = binary.AppendUvarint(b, uint64(f.Auto))
 	if f.Flags&state.FollowExplicit != 0 {
 		b = binary.AppendVarint(b, f.ExplicitTime)
 		b = binary.AppendVarint(b, f.ExplicitHorizon)
 		b = binary.AppendVarint(b, f.ExplicitAt)
+		if ends {
+			b = binary.AppendVarint(b, f.ExplicitNow)
+			b = binary.AppendUvarint(b, uint64(f.Closed))
+		}
 	}
 	return b
 }
 
 // ReadFollow decodes a follow.
-func ReadFollow(r *wire.Reader, f *state.Follow) {
+func ReadFollow(r *wire.Reader, f *state.Follow, ends bool) {
 	f.Flags, f.Auto = r.Byte(), r.U32()
 	if f.Flags&state.FollowExplicit != 0 {
 		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = r.Varint(), r.Varint(), r.Varint()
+		if ends {
+			f.ExplicitNow, f.Closed = r.Varint(), r.U32()
+		}
 	}
 }

@@ -53,14 +53,18 @@ func drawRow(t *rapid.T) state.Row {
 }
 
 // drawSettings draws a user's settings of a channel, except the line and the labels.
-func drawSettings(t *rapid.T) state.UserSettings {
+func drawSettings(t *rapid.T, ends bool) state.UserSettings {
 	level := rapid.SampledFrom([]events.Level{events.LevelAll, events.LevelMentions, events.LevelNone})
 	since := func(label string) state.Since {
 		if rapid.Bool().Draw(t, label+" by a head") {
 			return state.Since{Is: true, HeadSeq: rapid.Uint32Min(1).Draw(t, label)}
 		}
 		at := rapid.Int64Range(-1<<40, 1<<40).Draw(t, label)
-		return state.Since{Is: true, At: at, Horizon: at + rapid.Int64Range(-1<<30, 1<<40).Draw(t, label+" lapses")}
+		s := state.Since{Is: true, At: at, Horizon: at + rapid.Int64Range(-1<<30, 1<<40).Draw(t, label+" lapses")}
+		if s.Ends = ends; ends {
+			s.Now = at + rapid.Int64Range(0, 1<<40).Draw(t, label+" arrives")
+		}
+		return s
 	}
 	s := state.UserSettings{Lasting: level.Draw(t, "lasting"), IgnoreAll: rapid.Bool().Draw(t, "ignores all")}
 	if rapid.Bool().Draw(t, "until stated") {
@@ -78,13 +82,13 @@ func drawSettings(t *rapid.T) state.UserSettings {
 // TestRowBytes: decoding gives the same row with its other parts. Its Muted agrees with its level.
 func TestRowBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want := drawRow(t)
+		want, ends := drawRow(t), rapid.Bool().Draw(t, "the log ends")
 		x := &state.PairExtra{}
 		if rapid.Bool().Draw(t, "own read") {
 			x.Read = &state.OwnPost{Seq: rapid.Uint32Min(1).Draw(t, "own read seq"), At: rapid.Int64().Draw(t, "own read at")}
 		}
 		if rapid.Bool().Draw(t, "says") {
-			if s := drawSettings(t); !s.Plain() {
+			if s := drawSettings(t, ends); !s.Plain() {
 				if x.Settings = &s; s.Level() == events.LevelNone {
 					want.Flags |= state.RowMuted
 				}
@@ -95,6 +99,7 @@ func TestRowBytes(t *testing.T) {
 			t.Fatal("AppendRow wrote over what was there")
 		}
 		p := newState()
+		p.Settings.TrimLog = ends
 		var got state.Row
 		r := wire.Reader{B: b[len("before"):]}
 		ReadRow(&r, &got, p)
@@ -169,20 +174,23 @@ func TestMutedRowBehindItsMarkers(t *testing.T) {
 	}
 }
 
-// TestFollowBytes: decoding gives the same follow. It has times only if the follow is explicit.
+// TestFollowBytes: decoding gives the same follow. It has times only if the follow is explicit, and
+// a log time and a start only if the log ends as well.
 func TestFollowBytes(t *testing.T) {
 	for _, want := range []state.Follow{
 		{}, {Auto: 7}, {Flags: state.FollowStopped}, {Flags: state.FollowExplicit, Auto: 1 << 31, ExplicitTime: -3, ExplicitHorizon: 1 << 41, ExplicitAt: 9},
+		{Flags: state.FollowExplicit, ExplicitTime: 1 << 40, ExplicitHorizon: 1 << 41, ExplicitAt: 9, ExplicitNow: 1<<41 - 1, Closed: 300},
 	} {
-		b := AppendFollow(nil, &want)
+		ends := want.ExplicitNow != 0
+		b := AppendFollow(nil, &want, ends)
 		var got state.Follow
 		r := wire.Reader{B: b}
-		if ReadFollow(&r, &got); r.Done() != nil || got != want {
+		if ReadFollow(&r, &got, ends); r.Done() != nil || got != want {
 			t.Errorf("got %+v, %v; want %+v", got, r.Err, want)
 		}
 		for cut := range b {
 			r := wire.Reader{B: bytes.Clone(b[:cut])}
-			if ReadFollow(&r, &got); r.Done() == nil {
+			if ReadFollow(&r, &got, ends); r.Done() == nil {
 				t.Errorf("the first %d of %d bytes were taken for a follow", cut, len(b))
 			}
 		}

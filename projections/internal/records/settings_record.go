@@ -41,36 +41,43 @@ func appendSettings(b []byte, s *state.UserSettings) []byte {
 	return b
 }
 
-// appendSince encodes a head, or 0 and a time.
+// appendSince encodes a head, or 0 and a time, with the event's log time if the log ends.
 func appendSince(b []byte, s *state.Since) []byte {
 	b = binary.AppendUvarint(b, uint64(s.HeadSeq))
 	if s.HeadSeq != 0 {
 		return b
 	}
-	return binary.AppendVarint(binary.AppendVarint(b, s.At), s.Horizon-s.At)
+	b = binary.AppendVarint(binary.AppendVarint(b, s.At), s.Horizon-s.At)
+	if s.Ends {
+		b = binary.AppendVarint(b, s.Now-s.At)
+	}
+	return b
 }
 
-func readSince(r *wire.Reader) state.Since {
+func readSince(r *wire.Reader, ends bool) state.Since {
 	s := state.Since{Is: true, HeadSeq: r.U32()}
 	if s.HeadSeq == 0 {
 		s.At = r.Varint()
 		s.Horizon = s.At + r.Varint()
+		if s.Ends = ends; ends {
+			s.Now = s.At + r.Varint()
+		}
 	}
 	return s
 }
 
-func readSettings(r *wire.Reader, s *state.UserSettings) {
+func readSettings(r *wire.Reader, s *state.UserSettings, ends bool) {
 	f := r.Byte()
 	s.Lasting, s.Timed, s.IgnoreAll = events.Level(f&3), events.Level(f>>2&3), f&settingsIgnoreAll != 0
 	if f&settingsUntil != 0 {
 		s.Until = int64(r.Uvarint())
 	}
 	if f&settingsFlag != 0 {
-		s.Flag = readSince(r)
+		s.Flag = readSince(r, ends)
 	}
 	if f&settingsFiled != 0 {
 		keep := r.Byte() != 0
-		s.Filed = state.File(readSince(r), keep)
+		s.Filed = state.File(readSince(r, ends), keep)
 	}
 }
 

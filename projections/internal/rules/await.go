@@ -6,11 +6,12 @@ import "github.com/tidemark/tidemark/projections/internal/state"
 // filing.
 func (p *Fold) Await(ref uint32) {
 	r := p.Rows.At(ref)
+	c := p.Channels.At(r.Channel)
+	p.AwaitFollow(ref)
 	x := p.ExtraOfPair(r)
 	if x == nil {
 		return
 	}
-	c := p.Channels.At(r.Channel)
 	p.awaitHidden(ref, c, x.Hidden)
 	p.awaitDecided(ref, c, r)
 	if !x.Waits() {
@@ -43,6 +44,7 @@ func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
 			w.Seqs.Push(int64(h.Seq), ref)
 		case state.ByTime:
 			w.Times.Push(h.Time, ref)
+			p.awaitRemembered(h.Now, ref)
 		}
 		p.Lapses.Push(h.Horizon, ref)
 	}
@@ -51,7 +53,7 @@ func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
 			w.AwaitID(h.HeadID, ref)
 			p.Lapses.Push(h.Horizon, ref)
 		} else {
-			p.awaitFloor(w, state.FloorSpec{By: h.HeadBy, Val: h.HeadVal(), Horizon: h.Horizon}, ref)
+			p.awaitFloor(w, h.Floor(p.Settings.TrimLog), ref)
 		}
 	}
 }
@@ -62,8 +64,42 @@ func (p *Fold) awaitFloor(w *state.Waiters, f state.FloorSpec, ref uint32) {
 		w.Seqs.Push(f.Val, ref)
 	} else {
 		w.Times.Push(f.Val, ref)
+		p.awaitRemembered(f.Now, ref)
 	}
 	p.Lapses.Push(f.Horizon, ref)
+}
+
+// awaitRemembered registers the trigger that makes an event reach the head (State.Reach): the last
+// log time of chat.messages that the event does not remember.
+func (p *Fold) awaitRemembered(now int64, ref uint32) {
+	if last := p.LastForgotten(now); p.Settings.TrimLog && p.MessageTime <= last {
+		p.Lapses.Push(last, ref)
+	}
+}
+
+// AwaitFollow registers the triggers that decide where an explicit follow starts, if the log ends.
+func (p *Fold) AwaitFollow(ref uint32) {
+	r := p.Rows.At(ref)
+	if !p.Settings.TrimLog || r.Flags&state.RowThread == 0 {
+		return
+	}
+	f := p.Follows.At(r.Scope)
+	if f.Flags&state.FollowExplicit == 0 || f.Closed != 0 {
+		return
+	}
+	p.awaitSince(ref, p.Channels.At(r.Channel), f.ExplicitTime, f.ExplicitHorizon)
+}
+
+// awaitSince registers the triggers for the first message that is later than a time.
+func (p *Fold) awaitSince(ref uint32, c *state.Channel, at, horizon int64) {
+	p.Hints++
+	w := &p.EnsureExtra(c).Wait
+	if p.MessageTime > horizon { // the next message decides it
+		w.Seqs.Push(int64(c.HeadSeq)+1, ref)
+		return
+	}
+	w.Times.Push(at, ref)
+	p.Lapses.Push(horizon, ref)
 }
 
 // awaitHidden registers a trigger for the head to reach the message up to which a user hid
@@ -75,23 +111,19 @@ func (p *Fold) awaitHidden(ref uint32, c *state.Channel, h *state.Hidden) {
 	}
 }
 
-// awaitDecided registers the trigger that decides the filing of a large channel.
+// awaitDecided registers the trigger that decides the filing of a large channel, or of any channel
+// if the log ends.
 func (p *Fold) awaitDecided(ref uint32, c *state.Channel, r *state.Row) {
 	settings := p.ExtraSettings(r)
-	if settings == nil || !settings.Filed.Is || c.Flags&state.ChannelLarge == 0 || settings.Filed.Decided(c) {
+	if settings == nil || !settings.Filed.Is || (c.Flags&state.ChannelLarge == 0 && !settings.Filed.Ends) || settings.Filed.Decided(c) {
 		return
 	}
 	settings.Filed.Found.TellsLater = true
-	w := &p.EnsureExtra(c).Wait
-	p.Hints++
-	switch f := &settings.Filed; {
-	case f.HeadSeq != 0:
-		w.Seqs.Push(int64(f.HeadSeq), ref)
-	case p.MessageTime > f.Horizon: // the next message decides it
-		w.Seqs.Push(int64(c.HeadSeq)+1, ref)
-	default:
-		w.Times.Push(f.At, ref)
-		p.Lapses.Push(f.Horizon, ref)
+	if f := &settings.Filed; f.HeadSeq == 0 {
+		p.awaitSince(ref, c, f.At, f.Horizon)
+	} else {
+		p.Hints++
+		p.EnsureExtra(c).Wait.Seqs.Push(int64(f.HeadSeq), ref)
 	}
 }
 
@@ -104,7 +136,7 @@ func (p *Fold) forgetHints() {
 	p.Hints, p.Lapses = 0, nil
 	p.ChannelExtras.Each(func(x *state.ChannelExtra) { x.Wait = state.Waiters{} })
 	p.Rows.Each(func(ref uint32, r *state.Row) {
-		if r.Extra != 0 {
+		if r.Channel != 0 && (r.Extra != 0 || (r.Flags&state.RowThread != 0 && p.Settings.TrimLog)) {
 			p.Await(ref)
 		}
 	})

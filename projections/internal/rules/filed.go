@@ -18,7 +18,8 @@ func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *event
 	before := p.Signature(c, r)
 	settings := p.SettingsOf(r)
 	if settings.Filed = (state.Filed{}); m.Archived {
-		settings.Filed = state.File(sinceOf(m, h), m.Keep)
+		settings.Filed = state.File(p.sinceOf(m, h), m.Keep)
+		p.CloseSince(c, &settings.Filed.Since)
 	}
 	p.SetSettings(ref, r, settings)
 	p.awaitDecided(ref, c, r)

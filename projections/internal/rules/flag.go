@@ -10,11 +10,15 @@ import (
 // because the post may be folded before the flag or after it.
 
 // sinceOf returns the point in the timeline that a flag compares posts with.
-func sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
+func (p *Fold) sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
 	if m.HeadSeq != 0 {
 		return state.Since{Is: true, HeadSeq: m.HeadSeq}
 	}
-	return state.Since{Is: true, At: h.At, Horizon: h.Horizon}
+	s := state.Since{Is: true, At: h.At, Horizon: h.Horizon}
+	if p.Settings.TrimLog {
+		s.Now, s.Ends = h.Now, true
+	}
+	return s
 }
 
 // flagSet folds a flag. Setting one begins an epoch, so that a read in flight does not remove it.
@@ -22,7 +26,7 @@ func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Rea
 	before := p.Signature(c, r)
 	settings := p.SettingsOf(r)
 	if settings.Flag = (state.Since{}); m.Flagged {
-		settings.Flag = sinceOf(m, h)
+		settings.Flag = p.sinceOf(m, h)
 		r.Marks++
 	}
 	p.SetSettings(ref, r, settings)

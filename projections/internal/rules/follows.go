@@ -92,14 +92,22 @@ func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *event
 	switch {
 	case m.Kind == events.KindThreadUnfollowed:
 		f.Flags = state.FollowStopped
-		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = 0, 0, 0
+		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt, f.ExplicitNow, f.Closed = 0, 0, 0, 0, 0
 	case f.Flags&state.FollowExplicit == 0:
 		f.Flags |= state.FollowExplicit
-		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = h.At, h.Horizon, h.At
+		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt, f.ExplicitNow, f.Closed = h.At, h.Horizon, h.At, h.Now, 0
 	default:
+		if h.At < f.ExplicitTime || h.Horizon < f.ExplicitHorizon {
+			f.ExplicitNow, f.Closed = h.Now, 0
+		}
 		f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt = min(f.ExplicitTime, h.At), min(f.ExplicitHorizon, h.Horizon), max(f.ExplicitAt, h.At)
 	}
-	f.Closed = 0
+	if !p.Settings.TrimLog {
+		f.ExplicitNow = 0
+	} else if p.CloseFollow(c, f); f.Closed == 0 {
+		p.AwaitFollow(ref)
+		p.forgetHints()
+	}
 	if was.Flags == f.Flags && was.ExplicitTime == f.ExplicitTime && was.ExplicitHorizon == f.ExplicitHorizon && was.ExplicitAt == f.ExplicitAt {
 		return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
 	}

@@ -14,8 +14,8 @@ func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32
 		return 0
 	}
 	far := p.furthestEver(r)
-	if _, open := x.OpenTo(state.ForFar); open {
-		far = max(far, c.HeadSeq)
+	if to, _, open := p.OpenTo(c, x, state.ForFar, 0); open {
+		far = max(far, to)
 	}
 	from := max(s.from(c, r), far)
 	sets := p.ExtraOf(c)

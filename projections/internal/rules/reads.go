@@ -28,7 +28,7 @@ func (p *Fold) FoldRead(m *events.Read, offset, timestamp int64) state.Outcome {
 		ref, r = p.EnsureThreadRow(p.EnsureThread(ci, c, m.ThreadID), ref)
 		p.TouchRow(ref, r)
 	}
-	h := state.PendingEvent{Offset: offset, At: m.OccurredAt, Now: p.ReadTime, Horizon: max(m.OccurredAt, min(timestamp, maxTime)) + pending.LapseAfter}
+	h := state.PendingEvent{Offset: offset, At: m.OccurredAt, Now: p.ReadTime, Horizon: p.HorizonOf(max(m.OccurredAt, min(timestamp, maxTime))+pending.LapseAfter, p.ReadTime)}
 	switch m.Kind {
 	case events.KindReadUpTo:
 		if m.WithThreads {

@@ -52,12 +52,13 @@ func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.Pendin
 	x.OpenReads = append(x.OpenReads, k)
 	p.awaitEvent(&p.EnsureExtra(c).Wait, &k, ref)
 	p.TouchPairExtra(ref, r)
-	if use&state.ForThreads != 0 && h.By == state.ByTime && c.HeadSeq > 0 {
+	to := p.Reach(c, h.Now)
+	if use&state.ForThreads != 0 && h.By == state.ByTime && to > 0 {
 		p.threadsRead(c, r, before)
 		threads = true
 	}
-	if use&state.ForOthers != 0 && h.By == state.ByTime && c.HeadSeq > 0 {
-		p.newReceipt(ref, c, r, readReceipt(use), c.HeadSeq, h.At)
+	if use&state.ForOthers != 0 && h.By == state.ByTime && to > 0 {
+		p.newReceipt(ref, c, r, readReceipt(use), to, h.At)
 	}
 	return true, threads
 }
@@ -199,16 +200,19 @@ func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []sta
 	return keep
 }
 
-// Furthest returns how far the row's user has read publicly, own posts excluded. open reports
-// whether a time target reaches the head.
-func (p *Fold) Furthest(c *state.Channel, r *state.Row) (seq uint32, at int64, open bool) {
+// Furthest returns how far the row's user has read publicly, own posts excluded, and when. With a
+// message past, open reports whether open time targets reach it, and then at is the earliest of
+// their times.
+func (p *Fold) Furthest(c *state.Channel, r *state.Row, past uint32) (seq uint32, at int64, open bool) {
 	seq, at = r.Public, r.PublicAt
-	earliest, open := p.ExtraOfPair(r).OpenTo(state.ForOthers)
+	to, earliest, open := p.OpenTo(c, p.ExtraOfPair(r), state.ForOthers, past)
 	switch {
-	case !open || c.HeadSeq == 0:
-	case c.HeadSeq > seq:
-		seq, at = c.HeadSeq, earliest
-	case c.HeadSeq == seq:
+	case !open || to == 0:
+	case past != 0:
+		seq, at = max(seq, to), earliest
+	case to > seq:
+		seq, at = to, earliest
+	case to == seq:
 		at = min(at, earliest)
 	}
 	return seq, at, open

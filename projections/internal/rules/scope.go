@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"github.com/tidemark/tidemark/projections/internal/pending"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -51,6 +52,9 @@ func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
 	}
 	if r.Flags&state.RowThread != 0 && !evaluated {
 		s.threads = p.WithThreadsOf(c, r)
+	}
+	if s.Ev == pending.EvOwn && p.Settings.TrimLog && s.Pointer > 0 {
+		s.At = p.ToldAt(c, s.Pointer)
 	}
 	if own, at := p.NewestRead(r); own > floorH && own >= s.Pointer {
 		s.Pointer, s.At, s.Ev = own, at, OwnPost

@@ -18,12 +18,12 @@ func (p *Fold) Flagged(c *state.Channel, r *state.Row, settings *state.UserSetti
 }
 
 // later reports whether the post with this seq and time is later than s. Once s has lapsed, every
-// further post is later.
+// further post is later, unless the log ends: then it may not have kept the post's log time.
 func (p *Fold) later(c *state.Channel, s *state.Since, seq uint32, time int64) bool {
 	if s.HeadSeq != 0 {
 		return seq > s.HeadSeq
 	}
-	return time > s.At || !p.Visible(c, seq, s.Horizon)
+	return time > s.At || (!s.Ends && !p.Visible(c, seq, s.Horizon))
 }
 
 // Filed returns a delta's fields about the filing of a channel.

@@ -166,7 +166,7 @@ func (p *Fold) purged(ci uint32, c *state.Channel, m *events.Message) state.Outc
 	case events.TargetSeq:
 		to = min(m.Seq, c.HeadSeq)
 	case events.TargetTime:
-		to = p.SeqAt(c, m.TargetTime, 1<<63-1)
+		to = p.SeqBefore(c, m.TargetTime, 1<<63-1, p.MessageTime)
 	}
 	if to <= c.Floor {
 		return state.OutcomeDuplicate

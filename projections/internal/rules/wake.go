@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -36,6 +37,26 @@ func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
 		p.wake(w.Times.Pop())
 	}
 	p.openChanged(ci, c)
+	if p.Settings.TrimLog && (c.HeadSeq-p.SeedOf(c))%history.BlockLen == 0 && !p.Remembers(p.MessageTime, p.ReadTime) {
+		for _, at := range w.Times { // events that remember no message yet reach whole blocks
+			p.reachChanged(at.Row)
+		}
+	}
+}
+
+// reachChanged marks what an open time target of a row may have changed.
+func (p *Fold) reachChanged(ref uint32) {
+	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel == 0 {
+		return
+	}
+	r := p.Rows.At(ref)
+	x := p.ExtraOfPair(r)
+	if x.Reaches(nil) {
+		p.PairMayHaveChanged(ref)
+	}
+	if r.Flags&state.RowThread == 0 {
+		p.followsChanged(r)
+	}
 }
 
 // awaitsID reports whether the pair still holds an event that waits for this id.
@@ -51,8 +72,25 @@ func (p *Fold) awaitsID(ref uint32, id []byte) bool {
 // wakeLapsed settles the rows whose triggers log time has passed.
 func (p *Fold) wakeLapsed() {
 	for len(p.Lapses) > 0 && p.Lapses[0].Key < p.MessageTime {
-		p.wake(p.Lapses.Pop())
+		key := p.Lapses[0].Key
+		ref := p.Lapses.Pop()
+		reaches := p.Settings.TrimLog && p.remembersFrom(ref, key)
+		p.wake(ref)
+		if reaches {
+			p.reachChanged(ref)
+		}
 	}
+}
+
+// remembersFrom reports whether the trigger with this key is that of awaitRemembered for an open
+// time target of a row, which reaches the head from now on.
+func (p *Fold) remembersFrom(ref uint32, key int64) bool {
+	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel == 0 {
+		return false
+	}
+	x := p.ExtraOfPair(p.Rows.At(ref))
+	caughtUp := func(now int64) bool { return p.LastForgotten(now) == key }
+	return x.Reaches(caughtUp) || (x != nil && slices.ContainsFunc(x.OpenReads, func(h state.PendingEvent) bool { return caughtUp(h.Now) }))
 }
 
 func (p *Fold) wake(ref uint32) {
@@ -60,14 +98,36 @@ func (p *Fold) wake(ref uint32) {
 		return
 	}
 	r := p.Rows.At(ref)
-	p.wakeFiled(ref, p.Channels.At(r.Channel), r)
+	c := p.Channels.At(r.Channel)
+	p.wakeFiled(ref, c, r)
+	if p.Settings.TrimLog {
+		p.wakeFollow(ref, c, r)
+	}
 	p.SettleOpen(ref)
 	if x := p.ExtraOfPair(r); p.Settle(ref) || (x != nil && x.WaitsForSeq()) {
 		p.PairMayHaveChanged(ref)
 	}
 }
 
-// wakeFiled marks a member of a large channel when their filing is decided.
+// wakeFollow stores where an explicit follow starts once that is decided, if the log ends.
+func (p *Fold) wakeFollow(ref uint32, c *state.Channel, r *state.Row) {
+	if r.Flags&state.RowThread == 0 {
+		return
+	}
+	f := p.Follows.At(r.Scope)
+	if f.Flags&state.FollowExplicit == 0 {
+		return
+	}
+	if p.CloseFollow(c, f); f.Closed != 0 {
+		p.TouchRow(ref, r)
+		p.PairMayHaveChanged(ref)
+	} else if p.MessageTime > f.ExplicitHorizon {
+		p.EnsureExtra(c).Wait.Seqs.Push(int64(c.HeadSeq)+1, ref)
+	}
+}
+
+// wakeFiled marks a member of a large channel when their filing is decided. If the log ends, it
+// stores up to which message nothing is news.
 func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
 	settings := p.ExtraSettings(r)
 	if settings == nil || !settings.Filed.Is || !settings.Filed.Found.TellsLater {
@@ -76,7 +136,15 @@ func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
 	switch f := &settings.Filed; {
 	case f.Decided(c):
 		f.Found.TellsLater = false
-		if c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 {
+		if p.CloseSince(c, &f.Since) {
+			p.TouchRow(ref, r)
+		}
+		news := uint32(0)
+		if p.Settings.TrimLog {
+			news = p.News(c, r, f)
+		}
+		earlier := news != 0 && news < c.HeadSeq // it was no news when it was posted
+		if (earlier || c.Flags&state.ChannelLarge != 0) && r.Flags&state.RowMember != 0 {
 			p.PairChanged(ref)
 		}
 	case f.HeadSeq == 0 && p.MessageTime > f.Horizon:

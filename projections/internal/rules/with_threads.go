@@ -99,8 +99,8 @@ func withoutThreads(list []state.PendingEvent) (n int) {
 }
 
 // FurthestWithThreads returns how far the user has publicly read the channel with its threads. If
-// such reads are open, they reach the head; at is the earliest of their times.
-func (p *Fold) FurthestWithThreads(c *state.Channel, r *state.Row) (seq uint32, at int64, open bool) {
+// such reads are open and reach the message past, at is the earliest of their times.
+func (p *Fold) FurthestWithThreads(c *state.Channel, r *state.Row, past uint32) (seq uint32, at int64, open bool) {
 	x := p.ExtraOfPair(r)
 	if x == nil {
 		return 0, 0, false
@@ -108,14 +108,6 @@ func (p *Fold) FurthestWithThreads(c *state.Channel, r *state.Row) (seq uint32, 
 	if x.WithThreads != nil {
 		seq = x.WithThreads.Public
 	}
-	const both = state.ForThreads | state.ForOthers
-	for i := range x.OpenReads {
-		if h := &x.OpenReads[i]; h.Use&both == both && h.By == state.ByTime && c.HeadSeq > 0 {
-			if seq = c.HeadSeq; !open || h.At < at {
-				at = h.At
-			}
-			open = true
-		}
-	}
-	return seq, at, open
+	to, at, open := p.OpenTo(c, x, state.ForThreads|state.ForOthers, past)
+	return max(seq, to), at, open && to > 0
 }

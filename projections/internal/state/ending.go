@@ -121,8 +121,22 @@ func (p *State) ForgottenBefore() (limit int64, ok bool) {
 // BlockDue reports whether a full block may be trimmed whose last message has this log time. limit
 // is of ForgottenBefore.
 func (p *State) BlockDue(c *Channel, block uint32, logTime, limit int64) bool {
-	end := uint64(p.SeedOf(c)) + (uint64(block)+1)*history.BlockLen
-	return logTime < limit && !p.Remembers(logTime, c.LogTime) && end+history.BlockLen <= uint64(c.HeadSeq)
+	of := p.HeadLogOf(c)
+	return logTime < limit && p.mayEnd(&of, block, logTime)
+}
+
+// LastForgotten returns the last log time that an event does not remember, if the log ends.
+func (p *State) LastForgotten(now int64) int64 {
+	return now - p.Settings.IndexRetention - forgetAfter - 1
+}
+
+// HorizonOf returns the horizon of an event of chat.reads: 7 days past it, and no earlier than the
+// log times that the event remembers. So no trimmed message is at the horizon of an event.
+func (p *State) HorizonOf(lapses, now int64) int64 {
+	if p.Settings.TrimLog {
+		return max(lapses, p.LastForgotten(now)+1)
+	}
+	return lapses
 }
 
 // IsDue reports whether message seq is in a block that is trimmed, or that the next cut trims. It

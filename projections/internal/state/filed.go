@@ -36,6 +36,21 @@ func (s *Since) Decided(c *Channel) bool {
 	return c.Time > s.At || c.LogTime > s.Horizon
 }
 
+// CloseSince replaces the time of a decided Since by the seq that it stands for, if the log ends:
+// later the log may no longer tell. A Since before all messages keeps its time. It reports whether
+// anything changed.
+func (p *State) CloseSince(c *Channel, s *Since) bool {
+	if !s.Is || !s.Ends || s.HeadSeq != 0 || c.HeadSeq == 0 || !s.Decided(c) {
+		return false
+	}
+	seq := p.SeqBefore(c, s.At, s.Horizon, s.Now)
+	if seq == 0 {
+		return false
+	}
+	*s = Since{Is: true, HeadSeq: seq}
+	return true
+}
+
 // News returns the message that ends the filing of a row's user, or 0.
 func (p *State) News(c *Channel, r *Row, f *Filed) uint32 {
 	if !f.Decided(c) {
@@ -51,7 +66,7 @@ func (p *State) News(c *Channel, r *Row, f *Filed) uint32 {
 	case f.HeadSeq != 0:
 		q = f.HeadSeq + 1
 	default:
-		q = p.SeqAt(c, f.At, f.Horizon) + 1
+		q = p.SeqBefore(c, f.At, f.Horizon, f.Now) + 1
 	}
 	q = p.othersFrom(c, r, q)
 	if q > c.HeadSeq {

@@ -43,6 +43,7 @@ const (
 	ForOthers  = 1 << iota // a public read: makes a receipt
 	ForFar                 // counts for the furthest read ever
 	ForThreads             // reads the channel's threads too
+	SeqNamed               // only of marks, if the log ends: Seq was found to name its message
 )
 
 // Ways to name a target.
@@ -87,12 +88,34 @@ func (x *PairExtra) OpenInTime() bool {
 	return slices.ContainsFunc(x.Unsettled, func(h PendingEvent) bool { return h.Kind == KindRead && h.By == ByTime && !h.Closed })
 }
 
+// Reaches reports whether an open time target or an open head by time may move the pointer, of those
+// with a log time that which accepts; nil accepts all.
+func (x *PairExtra) Reaches(which func(now int64) bool) bool {
+	if x == nil {
+		return false
+	}
+	accepts := func(now int64) bool { return which == nil || which(now) }
+	return slices.ContainsFunc(x.Unsettled, func(h PendingEvent) bool {
+		return accepts(h.Now) && ((!h.Closed && h.By == ByTime) || (h.Kind == KindMark && !h.Head && h.HeadBy == ByTime))
+	}) || slices.ContainsFunc(x.Floors, func(f FloorSpec) bool { return f.By == ByTime && accepts(f.Now) })
+}
+
 // FloorSpec is the open head of an applied mark: by time (own posts at or before it are below the
 // floor) or by seq.
 type FloorSpec struct {
 	By      uint8
 	Val     int64 // a time or a seq
 	Horizon int64
+	Now     int64 // only if the log ends and By is ByTime: log time of chat.reads at the mark
+}
+
+// Floor returns the head of a mark as a floor. ends is Settings.TrimLog.
+func (h *PendingEvent) Floor(ends bool) FloorSpec {
+	f := FloorSpec{By: h.HeadBy, Val: h.HeadVal(), Horizon: h.Horizon}
+	if ends && f.By == ByTime {
+		f.Now = h.Now
+	}
+	return f
 }
 
 // NoOwn as a row's OwnFloor means that its user was erased: no own post ever lifts the pointer
@@ -110,7 +133,7 @@ func (r *Row) EpochEnded(epoch uint32) bool { return epoch != 0 && epoch < r.Mar
 // user follow automatically any more.
 func (f *Follow) Erase() {
 	f.Flags = FollowStopped
-	f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt, f.Closed = 0, 0, 0, 0
+	f.ExplicitTime, f.ExplicitHorizon, f.ExplicitAt, f.ExplicitNow, f.Closed = 0, 0, 0, 0, 0
 }
 
 // Idle reports whether a guest's row has no content. Such a row has no record.
@@ -119,18 +142,27 @@ func (r *Row) Idle() bool {
 		r.LastOwn == 0 && r.OwnFloor == 0 && r.Marks == 0 && r.LastR == 0 && r.LastD == 0 && r.Public == 0 && r.Far == 0
 }
 
-// OpenTo returns the earliest time of the open reads with a time target and this use. They reach
-// the head.
-func (x *PairExtra) OpenTo(use uint8) (earliest int64, ok bool) {
+// OpenTo returns how far the open reads with a time target and all bits of this use reach, and the
+// earliest time of those that reach that far, or past if that is not 0.
+func (p *State) OpenTo(c *Channel, x *PairExtra, use uint8, past uint32) (seq uint32, earliest int64, ok bool) {
 	if x == nil {
-		return 0, false
+		return 0, 0, false
 	}
 	for i := range x.OpenReads {
-		if h := &x.OpenReads[i]; h.Use&use != 0 && h.By == ByTime && (!ok || h.At < earliest) {
-			earliest, ok = h.At, true
+		h := &x.OpenReads[i]
+		if h.Use&use != use || h.By != ByTime {
+			continue
+		}
+		to := p.Reach(c, h.Now)
+		switch {
+		case to < past:
+		case !ok, past == 0 && to > seq:
+			seq, earliest, ok = to, h.At, true
+		case past != 0 || to == seq:
+			seq, earliest = max(seq, to), min(earliest, h.At)
 		}
 	}
-	return earliest, ok
+	return seq, earliest, ok
 }
 
 // Spent reports whether the row no longer needs own posts that are kept in memory.

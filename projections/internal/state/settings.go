@@ -25,6 +25,8 @@ type Since struct {
 	Is          bool
 	HeadSeq     uint32
 	At, Horizon int64 // without a HeadSeq; Horizon is the log time at which the event lapses
+	Now         int64 // without a HeadSeq, if Ends: the log time of chat.reads at the event
+	Ends        bool  // Settings.TrimLog
 }
 
 // Line is a place to come back to, as the user set it: by id or by seq. The zero Line means none.

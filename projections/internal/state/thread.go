@@ -43,7 +43,8 @@ const (
 // any message gives. It counts as long as the user never unfollowed. Of several explicit follows
 // the earliest counts. An explicit follow counts replies later than its time, and reaches as far as
 // a read with that time target. The earliest of several combines the least time and the least
-// horizon, even if those are of different events.
+// horizon, even if those are of different events, and the log time of the last event that made one
+// of them earlier.
 type Follow struct {
 	Thread  uint32
 	Pair    uint32 // the user's row in the channel
@@ -51,12 +52,13 @@ type Follow struct {
 	Next    uint32 // next follow of the thread
 	Sibling uint32 // next follow of the pair
 	Auto    uint32 // seq of the first reply that counts by the automatic follow, 0 = none
-	Closed  uint32 // 1 + the seq after which the explicit follow counts, once final: a cache of the log, not state
+	Closed  uint32 // 1 + the seq after which the explicit follow counts, once final: a cache of the log, and state only if the log ends
 	Flags   uint8
 
 	ExplicitTime    int64  // least time of the explicit follows
 	ExplicitHorizon int64  // least horizon of the explicit follows
 	ExplicitAt      int64  // latest time of the explicit follows
+	ExplicitNow     int64  // if the log ends: log time of chat.reads at the event of ExplicitTime
 	LastSeen        uint64 // hash of what was published last, 0 = nothing: not state
 }
 
@@ -211,7 +213,7 @@ func (p *State) FollowFrom(c *Channel, f *Follow) (from uint32, is bool) {
 	if f.Flags&FollowExplicit != 0 {
 		from, is = f.Closed-1, true
 		if f.Closed == 0 {
-			from = p.SeqAt(c, f.ExplicitTime, f.ExplicitHorizon)
+			from = p.SeqBefore(c, f.ExplicitTime, f.ExplicitHorizon, f.ExplicitNow)
 		}
 	}
 	if f.Auto != 0 && f.Flags&FollowStopped == 0 && (!is || f.Auto-1 < from) {
@@ -224,7 +226,7 @@ func (p *State) FollowFrom(c *Channel, f *Follow) (from uint32, is bool) {
 // computed only once.
 func (p *State) CloseFollow(c *Channel, f *Follow) {
 	if f.Flags&FollowExplicit != 0 && f.Closed == 0 && c.HeadSeq > 0 && (c.Time > f.ExplicitTime || c.LogTime > f.ExplicitHorizon) {
-		f.Closed = p.SeqAt(c, f.ExplicitTime, f.ExplicitHorizon) + 1
+		f.Closed = p.SeqBefore(c, f.ExplicitTime, f.ExplicitHorizon, f.ExplicitNow) + 1
 	}
 }
 

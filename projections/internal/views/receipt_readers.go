@@ -80,7 +80,7 @@ func (p *Queries) BeginReaders(channelID string, from uint32, mem *ReadersMemory
 		mem.ends = append(mem.ends, len(mem.users))
 		mem.list = append(mem.list, Reader{})
 		x := &mem.list[len(mem.list)-1]
-		seq, at, _ := p.rules.Furthest(c, r)
+		seq, at, _ := p.rules.Furthest(c, r, 0)
 		if own, ownAt := p.rules.LastOwn(r); own > 0 && own >= seq {
 			seq, at = own, ownAt
 		}

@@ -153,7 +153,7 @@ func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 		}
 		x := recipient{ord: ord}
 		if r := w.scopeRow(pair); r != nil {
-			far, farAt, open := p.rules.Furthest(c, r)
+			far, farAt, open := p.rules.Furthest(c, r, v.Seq)
 			own, _ := p.rules.LastOwn(r)
 			x.read.is = far >= v.Seq || own > v.Seq
 			if own > v.Seq {
@@ -164,7 +164,7 @@ func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 			}
 		}
 		if w.inThread {
-			far, at, open := p.rules.FurthestWithThreads(c, pair)
+			far, at, open := p.rules.FurthestWithThreads(c, pair, v.Seq)
 			x.read.is = x.read.is || far >= v.Seq
 			if open && !w.old {
 				x.read.note(max(at, w.at))

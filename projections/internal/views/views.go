@@ -41,6 +41,7 @@ type wantedText struct {
 	block []byte // nil: the block is in the store
 	ref   *Ref   // where to put the result; one of the two is nil
 	head  *Head
+	of    state.HeadLog // only for head: the head of the message's channel
 }
 
 // message identifies the message.
@@ -78,6 +79,9 @@ func (v *Views) want(c *state.Channel, seq uint32, ref *Ref, head *Head) {
 	n := seq - v.p.rules.SeedOf(c)
 	block := history.BlockOf(n)
 	w := wantedText{group: uint64(c.ID)<<32 | uint64(block), n: n, seq: seq, ref: ref, head: head}
+	if head != nil {
+		w.of = v.p.rules.HeadLogOf(c)
+	}
 	if last := len(v.Wanted) - 1; last >= 0 && v.Wanted[last].group == w.group {
 		w.key, w.block = v.Wanted[last].key, v.Wanted[last].block
 	} else {
@@ -145,7 +149,11 @@ func (v *Views) fillTexts(ctx context.Context) error {
 		}
 		for at := int(o.at); at < len(v.Wanted) && v.Wanted[at].message() == o.message; at++ {
 			if w := &v.Wanted[at]; w.head != nil {
-				w.head.fill(&e, id, indexed)
+				at, err := v.p.rules.ToldIn(block, w.n, &e, &w.of)
+				if err != nil {
+					return fmt.Errorf("record %q, message %d: %w", w.key, w.seq, err)
+				}
+				w.head.fill(&e, id, indexed, at)
 			} else {
 				w.ref.MessageID = id
 			}
@@ -169,9 +177,10 @@ func (v *Views) blockOf(ctx context.Context, w *wantedText) ([]byte, error) {
 	return b, err
 }
 
-// fill sets the fields from e. indexed reports whether the message is still in the index.
-func (h *Head) fill(e *history.Entry, id string, indexed bool) {
-	h.At = e.Time
+// fill sets the fields from e. indexed reports whether the message is still in the index; at is the
+// time to state.
+func (h *Head) fill(e *history.Entry, id string, indexed bool, at int64) {
+	h.At = at
 	if indexed {
 		h.MessageID, h.SenderID, h.Preview = id, string(e.Sender), string(e.Preview)
 	}
@@ -202,7 +211,8 @@ func (p *Queries) head(c *state.Channel, seq uint32, to *Head, later *Views) {
 		return
 	}
 	e := p.rules.EntryAt(c, seq)
-	to.fill(&e, string(e.ID), p.rules.InIndex(c, &e))
+	at, _ := p.rules.Told(c, &e)
+	to.fill(&e, string(e.ID), p.rules.InIndex(c, &e), at)
 }
 
 // messageID returns the id of a message, or "" if it has left the index (DESIGN §4.6).

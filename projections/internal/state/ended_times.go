@@ -1,0 +1,102 @@
+package state
+
+import "github.com/tidemark/tidemark/projections/internal/history"
+
+// Of a trimmed block the log keeps the times of the last message only (DESIGN §5). What goes by
+// time must not depend on when a cut trimmed a block, so it goes by whole blocks as soon as the
+// event, or the head of the channel, no longer remembers the messages.
+
+// SeqBefore is SeqAt for an event at log time now of its own topic. If the event no longer
+// remembers the message after the result, which may be trimmed, the result is the end of the block
+// before that message's (DESIGN §5).
+func (p *State) SeqBefore(c *Channel, t, horizon, now int64) uint32 {
+	s, seed := p.SeqAt(c, t, horizon), p.SeedOf(c)
+	if !p.Settings.TrimLog || s == c.HeadSeq || s < seed {
+		return s
+	}
+	if next := p.EntryAt(c, s+1); p.Remembers(next.LogTime, now) {
+		return s
+	}
+	return seed + (s-seed)/history.BlockLen*history.BlockLen
+}
+
+// WholeAt is SeqAt without a horizon, but if the log ends it returns the end of a block.
+func (p *State) WholeAt(c *Channel, t int64) uint32 {
+	s, seed := p.SeqAt(c, t, 1<<63-1), p.SeedOf(c)
+	if !p.Settings.TrimLog || s < seed {
+		return s
+	}
+	return seed + (s-seed)/history.BlockLen*history.BlockLen
+}
+
+// Reach returns how far an event reaches at least that is up to a time which the channel has not
+// passed: SeqBefore can only become more. now is the log time of the event's own topic.
+func (p *State) Reach(c *Channel, now int64) uint32 {
+	if p.Remembers(p.MessageTime, now) || c.HeadSeq == 0 {
+		return c.HeadSeq
+	}
+	return p.SeedOf(c) + p.FullBlocks(c)*history.BlockLen
+}
+
+// HeadLog is what Told needs of a channel.
+type HeadLog struct {
+	seed, head uint32
+	logTime    int64
+}
+
+// HeadLogOf returns the HeadLog of a channel as it is now.
+func (p *State) HeadLogOf(c *Channel) HeadLog {
+	return HeadLog{p.SeedOf(c), c.HeadSeq, c.LogTime}
+}
+
+// mayEnd reports whether the channel lets its log end after a block: the head no longer remembers
+// the block's last message, and the newest messages are in none of these blocks.
+func (p *State) mayEnd(of *HeadLog, block uint32, logTime int64) bool {
+	end := uint64(of.seed) + (uint64(block)+1)*history.BlockLen
+	return !p.Remembers(logTime, of.logTime) && end+history.BlockLen <= uint64(of.head)
+}
+
+// Told returns the time that answers and deltas state for a message: its own, or that of its
+// block's last message once the channel lets its log end there. final reports the latter. It is a
+// function of the channel's messages, as a delta is of its stamp.
+func (p *State) Told(c *Channel, e *history.Entry) (at int64, final bool) {
+	of := p.HeadLogOf(c)
+	if e.Trimmed || !p.mayBeOld(e, &of) {
+		return e.Time, e.Trimmed
+	}
+	block := history.BlockOf(e.Seq - of.seed)
+	if last := p.EntryAt(c, of.seed+(block+1)*history.BlockLen); p.mayEnd(&of, block, last.LogTime) {
+		return last.Time, true
+	}
+	return e.Time, false
+}
+
+// mayBeOld reports whether the block of a message may be one that mayEnd accepts.
+func (p *State) mayBeOld(e *history.Entry, of *HeadLog) bool {
+	return e.Seq > of.seed && p.mayEnd(of, history.BlockOf(e.Seq-of.seed), e.LogTime)
+}
+
+// ToldAt is Told for the message with this seq.
+func (p *State) ToldAt(c *Channel, seq uint32) int64 {
+	e := p.EntryAt(c, seq)
+	at, _ := p.Told(c, &e)
+	return at
+}
+
+// ToldIn is Told for message n of a log, which is in this full block. It reads nothing else, so it
+// needs no lock.
+func (p *State) ToldIn(block []byte, n uint32, e *history.Entry, of *HeadLog) (int64, error) {
+	if e.Trimmed || !p.mayBeOld(e, of) {
+		return e.Time, nil
+	}
+	number := history.BlockOf(n)
+	end := (number + 1) * history.BlockLen
+	var last history.Entry
+	if err := history.BlockEntry(block, end, of.seed+end, &last); err != nil {
+		return 0, err
+	}
+	if p.mayEnd(of, number, last.LogTime) {
+		return last.Time, nil
+	}
+	return e.Time, nil
+}
