@@ -25,8 +25,10 @@ var (
 	diskFull       = gauge("disk_full", "1 while a partition does not fold because writes of its store wait for room.", "partition")
 	queuedBytes    = gauge("queued_bytes", "Fetched records that wait to be folded.", "partition")
 	waitingReads   = gauge("waiting_pairs", "Pairs of user and channel with reads that wait for what they name.", "partition")
-	storeEntries   = gauge("store_entries", "Channels, pairs and users that a partition holds.", "partition", "what")
+	storeEntries   = gauge("store_entries", "Channels, pairs and users that a partition holds, and those that are in the store only.", "partition", "what")
 	hotBytes       = gauge("hot_bytes", "Memory of the hot state.", "partition")
+	loadedTotal    = gauge("channels_loaded_total", "Times that a cold channel came back into memory for an event, since the store was opened.", "partition")
+	coldReads      = gauge("cold_reads_total", "Times that queries read cold channels from the store, since it was opened.", "partition")
 	watcherGauge   = gauge("watchers", "Watches of users.", "partition")
 	waiterGauge    = gauge("waiting_queries", "Queries that wait for a record to be folded.", "partition")
 	standbyLag     = gauge("standby_lag_records", "Records between the position of a standby and the end of the log.", "topic", "partition")
@@ -43,7 +45,7 @@ var (
 )
 
 var gauges = []*prometheus.Desc{partitionState, positionGauge, lagRecords, lagSeconds, openProgress, openETA, diskFull, queuedBytes,
-	waitingReads, storeEntries, hotBytes, watcherGauge, waiterGauge, standbyLag, snapshotAge, snapshotEvery,
+	waitingReads, storeEntries, hotBytes, loadedTotal, coldReads, watcherGauge, waiterGauge, standbyLag, snapshotAge, snapshotEvery,
 	storeBytes, levelBytes, sublevels, readAmp, debtBytes, compactions, stalls, readyGauge}
 
 func gauge(name, help string, labels ...string) *prometheus.Desc {
@@ -128,7 +130,11 @@ func (c collector) store(send func(*prometheus.Desc, float64, ...string), w *ste
 	send(storeEntries, float64(stats.Channels), number, "channels")
 	send(storeEntries, float64(stats.Pairs), number, "pairs")
 	send(storeEntries, float64(stats.Users), number, "users")
+	send(storeEntries, float64(stats.ColdChannels), number, "cold_channels")
+	send(storeEntries, float64(stats.ColdPairs), number, "cold_pairs")
 	send(hotBytes, float64(stats.HotBytes), number)
+	send(loadedTotal, float64(stats.Loaded), number)
+	send(coldReads, float64(stats.ColdReads), number)
 	send(storeBytes, float64(disk.Bytes), number)
 	for level, bytes := range disk.Levels {
 		send(levelBytes, float64(bytes), number, strconv.Itoa(level))

@@ -32,6 +32,7 @@ func (p *Partition) Cut() (*Cut, error) {
 	if p.outstanding() {
 		return nil, errors.New("a cut is outstanding: apply it before the next")
 	}
+	p.Rest()
 	k := &cutting{Partition: p, written: p.rules.Written, batch: p.db.NewBatchWithSize(int(p.rules.DirtyBytes()) + 4096)}
 	k.written.Now = &overlay.Overlay{Below: p.rules.Written.Now}
 	err := k.encode()
@@ -44,13 +45,6 @@ func (p *Partition) Cut() (*Cut, error) {
 	c := &Cut{Position: p.rules.Positions, Bytes: k.batch.Len(), p: p, batch: k.batch, forgets: k.forgets()}
 	k.finish()
 	return c, nil
-}
-
-// outstanding reports whether a cut has not been applied yet. Another goroutine may be applying it.
-func (p *Partition) outstanding() bool {
-	p.RLock()
-	defer p.RUnlock()
-	return p.stored.Pending != nil
 }
 
 // encode fills the batch.

@@ -46,7 +46,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 			x.SizesDirty = false
 		}
 	}
-	c.Dirty &= state.DirtyStored | state.DirtyPage0Stored
+	c.Dirty &= state.DirtyStored | state.DirtyPage0Stored | state.ChannelUsed
 	if err != nil {
 		return fmt.Errorf("building a batch: %w", err)
 	}

@@ -27,7 +27,10 @@
 //	leave_threads.go    freeing the memory of threads that nobody follows any more
 //	open.go             opening and closing a store
 //	load.go             turning stored records into state
+//	rest.go             which channels leave memory
 //	cold.go             channels that are in the store only
+//	cold_read.go        reading them for queries
+//	fetch.go            reading them for events
 //	checkpoint.go       a copy of the store on disk, of all of it or of some channels
 //	inspect.go          the contents of a store, without opening it as a partition
 //	readonly.go         a store opened for reading only
@@ -39,9 +42,11 @@
 //	internal/wire, keys, seqset, arena   fields and names of records, sets of messages, memory
 //	internal/overlay, identity           records written since the last cut; the identity of a store
 //	internal/history, receipts           entries of the log and the index; blocks of receipts
+//	internal/cold                        what memory keeps of channels that are in the store only
 //	internal/state                       channels, users, pairs, and marks
 //	internal/rules                       the effects of an event on them
 //	internal/records                     the bytes of rows and of the extras that few pairs have
+//	internal/loading                     stored records into state
 //	internal/views                       the views of users
 //	internal/outbox                      the records that a drain collects
 //	internal/store                       the database and its disk

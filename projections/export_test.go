@@ -10,7 +10,7 @@ import (
 // needs no opening, and you must not close it.
 func Beside(p *Partition) *Partition {
 	q := newPartition(p.id)
-	q.db, q.fuse = p.db, p.fuse
+	q.db, q.records, q.fuse = p.db, p.db, p.fuse
 	return q
 }
 

@@ -3,8 +3,6 @@ package projections
 import (
 	"slices"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -16,6 +14,7 @@ import (
 //     threads and lists;
 //   - a channel that no record of chat.messages has named, once everything that waited for it has
 //     lapsed: it is in the store only until an event names it (cold.go);
+//   - channels that no event has named for long, while memory is short (rest.go);
 //   - the row of a user in a thread once it has no content, and a thread that nothing else names;
 //   - a user without rows.
 //
@@ -56,20 +55,6 @@ func (p *Partition) leave(k *cutting) {
 	p.trim(t)
 }
 
-// leaveLoaded removes state from memory that a store need not hold there right after loading.
-func (p *Partition) leaveLoaded() {
-	t := &turn{p: p, cause: "release"}
-	t.begin()
-	defer t.end()
-	p.rules.Channels.Each(func(ci uint32, c *state.Channel) {
-		if p.evictable(c) {
-			p.evict(ci, t)
-		}
-	})
-	p.leaveUsers(t)
-	p.trim(t)
-}
-
 // evictable reports whether a channel cannot change before an event names it. That requires that no
 // record of chat.messages has named it.
 func (p *Partition) evictable(c *state.Channel) bool {
@@ -90,13 +75,16 @@ func (p *Partition) evict(ci uint32, t *turn) {
 	id := p.rules.Blobs.Get(c.ID)
 	delete(p.rules.VacantThreads, ci)
 	p.rules.ChannelTable.Remove(state.IDHash(id), ci)
-	p.rules.Cold.Add(xxh3.Hash(id))
+	cold := p.rules.Leaves(id, c)
 	for ref := c.Rows; ref != 0; {
 		r := p.rules.Rows.At(ref)
 		next := r.NextRow
 		if r.Flags&state.RowThread != 0 {
 			p.dropThreadRow(ref, r)
 		} else {
+			if cold != 0 {
+				p.rules.RowLeaves(cold, r)
+			}
 			p.vacate(ci, ref, r)
 		}
 		ref = next
@@ -111,6 +99,15 @@ func (p *Partition) evict(ci uint32, t *turn) {
 			t.spend(1)
 		}
 		p.rules.ChannelExtras.Drop(c.Extra)
+	}
+	if cold != 0 {
+		if c.More != 0 {
+			p.rules.MemberLists.Drop(c.More)
+		}
+		p.rules.Blobs.Release(c.MaxID)
+		for i := range c.Tail {
+			p.rules.Blobs.Release(c.Tail[i])
+		}
 	}
 	p.rules.Blobs.Release(c.ID)
 	p.rules.Channels.Release(ci)
@@ -151,7 +148,7 @@ func (p *Partition) leaveUsers(t *turn) {
 			p.rules.VacantRows--
 			return true
 		}, t)
-		if p.rules.Users.At(u).First == 0 {
+		if p.rules.Users.At(u).First == 0 && p.rules.Users.At(u).Cold == 0 {
 			p.rules.UserTable.Remove(state.IDHash(p.rules.UserID(u)), u)
 			p.rules.Blobs.Release(p.rules.Users.At(u).Long)
 			p.rules.Users.Release(u)

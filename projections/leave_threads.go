@@ -120,6 +120,9 @@ func (p *Partition) dropThreadRow(ref uint32, r *state.Row) {
 	p.rules.Follows.Release(r.Scope)
 	p.rules.Blobs.Release(r.LastID)
 	p.rules.Blobs.Release(r.FirstID)
+	if r.Extra != 0 {
+		p.rules.PairExtras.Drop(r.Extra)
+	}
 	p.rules.Rows.Release(ref)
 }
 

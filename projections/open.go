@@ -33,6 +33,12 @@ type Options struct {
 	// that it returns is called before the lock is released. Many goroutines call it at once. It
 	// serves benches; nil turns it off.
 	OnHold func(cause string) (done func())
+	// Memory returns how many bytes the partition should use. When it uses more, channels leave
+	// memory that no event has named for some time, and come back with the next event or query that
+	// names them (DESIGN §5, Hot and cold). The limit is soft: changes since the last cut, and
+	// channels that wait for something, cannot leave. Memory is called often, by the goroutine that
+	// folds. nil, or a result of 0, means no limit.
+	Memory func() int64
 	// ThreadsAlways lists followed threads forever instead of for 30 days (DESIGN §4.7).
 	ThreadsAlways bool
 
@@ -50,7 +56,7 @@ func (o Options) store() store.Options {
 // one.
 func Open(dir string, id Identity, o Options) (*Partition, error) {
 	p := newPartition(id)
-	p.planted, p.onHold, p.ThreadsAlways = o.planted, o.OnHold, o.ThreadsAlways
+	p.planted, p.onHold, p.ThreadsAlways, p.memory = o.planted, o.OnHold, o.ThreadsAlways, o.Memory
 	f := store.NewFuse(dir, o.store(), p.rules.Fail)
 	po := store.PebbleOptions(f, o.store())
 	if o.Cache == nil {
@@ -82,7 +88,7 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 	case err != nil:
 		err = fmt.Errorf("store %s: %w", dir, err)
 	default:
-		p.db = db
+		p.db, p.records = db, db
 		if err = f.Whole(db, func() error { return p.load(dir, tables) }); err != nil {
 			return nil, err
 		}

@@ -2,11 +2,13 @@ package projections
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/rules"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -24,12 +26,17 @@ type Partition struct {
 	rules  rules.Fold
 	stored views.Stored
 
-	id      Identity
-	db      *pebble.DB
-	applied Position           // position of the last applied cut
-	cuts    uint64             // number of the last cut
-	fuse    *store.Fuse        // nil before the store is opened
-	planted func(where string) // as in Options
+	id        Identity
+	db        *pebble.DB
+	records   pebble.Reader      // db, or what it was at one moment
+	memory    func() int64       // Options.Memory
+	coldReads atomic.Int64       // number of ColdReads
+	fetched   *loading.List      // records of the channel that Fetch loads
+	hand      uint32             // the channel at which rest looks next
+	applied   Position           // position of the last applied cut
+	cuts      uint64             // number of the last cut
+	fuse      *store.Fuse        // nil before the store is opened
+	planted   func(where string) // as in Options
 
 	outMerging  []state.OutReceipt
 	merging     []receipts.Entry
@@ -75,11 +82,17 @@ type Stats struct {
 	Channels, Pairs, Users int
 	Waiting                int   // pairs that hold reads
 	HotBytes               int64 // memory of the hot state
+	ColdChannels           int   // channels that are in the store only
+	ColdPairs              int   // pairs in them
+	Loaded                 int64 // how often a cold channel has come back for an event
+	ColdReads              int64 // how often queries read cold channels
 }
 
 // Stats returns the sizes of what is in memory.
 func (p *Partition) Stats() Stats {
-	s := Stats{Channels: p.rules.Channels.Len(), Pairs: p.rules.Rows.Len() - p.rules.VacantRows, Users: p.rules.Users.Len()}
+	s := Stats{Channels: p.rules.Channels.Len(), Pairs: p.rules.Rows.Len() - p.rules.VacantRows, Users: p.rules.Users.Len(), ColdPairs: p.rules.Cold.Pairs, Loaded: p.rules.Cold.Loaded, ColdReads: p.coldReads.Load()}
+	s.ColdChannels = p.rules.Cold.Count
+	s.Channels, s.Pairs = s.Channels+s.ColdChannels, s.Pairs+s.ColdPairs
 	p.rules.PairExtras.Each(func(x *state.PairExtra) {
 		if len(x.Unsettled) > 0 {
 			s.Waiting++

@@ -27,7 +27,7 @@ func OpenReadOnly(dir string, fs vfs.FS) (*Partition, error) {
 		if err != nil {
 			return err
 		}
-		p.id, p.rules.Settings, p.db, p.fuse = x.Identity, x.Identity.Settings, db, f
+		p.id, p.rules.Settings, p.db, p.records, p.fuse = x.Identity, x.Identity.Settings, db, db, f
 		return p.load(dir, tables)
 	}); err != nil {
 		return nil, err

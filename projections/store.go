@@ -16,7 +16,7 @@ func newPartition(id Identity) *Partition {
 	p := &Partition{id: id}
 	p.rules.Begin(id.Settings, backing{p})
 	p.stored.Iterate = func() (views.Iterator, error) {
-		it, err := p.db.NewIter(nil)
+		it, err := p.records.NewIter(nil)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ func (p *Partition) getStored(key []byte) (val []byte, ok bool, err error) {
 	if p.onRead != nil {
 		p.onRead()
 	}
-	v, closer, err := p.db.Get(key)
+	v, closer, err := p.records.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, false, nil
 	}
@@ -73,7 +73,7 @@ func (p backing) Scan(prefix []byte, fn func(key, val []byte)) error {
 	for o := p.stored.Pending; o != nil; o = o.Below {
 		o.Under(prefix, note)
 	}
-	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: keys.PrefixEnd(prefix)})
+	it, err := p.records.NewIter(&pebble.IterOptions{LowerBound: prefix, UpperBound: keys.PrefixEnd(prefix)})
 	if err != nil {
 		return err
 	}

@@ -16,11 +16,17 @@ import (
 // open opens a partition in a file system of its own.
 func open(t rapid.TB, fs vfs.FS, s projections.Settings) *projections.Partition {
 	t.Helper()
+	return openWith(t, s, projections.Options{FS: fs, MemTableSize: 256 << 10})
+}
+
+// openWith opens a partition.
+func openWith(t rapid.TB, s projections.Settings, o projections.Options) *projections.Partition {
+	t.Helper()
 	id := projections.Identity{ClusterID: "golden", Partition: 0, Partitions: 1, Settings: s}
 	for in, name := range events.InputTopics {
 		id.Topics[in] = projections.TopicIdentity{Name: name, ID: [16]byte{byte(in + 1)}}
 	}
-	p, err := projections.Open("store", id, projections.Options{FS: fs, MemTableSize: 256 << 10})
+	p, err := projections.Open("store", id, o)
 	if err != nil {
 		t.Fatal(err)
 	}

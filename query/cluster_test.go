@@ -85,7 +85,7 @@ func makeCluster(t testing.TB, partitions, nodes int, onHold func(cause string) 
 		for in := range id.Topics {
 			id.Topics[in].Name = events.InputTopics[in]
 		}
-		part, err := projections.Open(fmt.Sprintf("p%d", p), id, projections.Options{FS: fs, OnHold: onHold})
+		part, err := projections.Open(fmt.Sprintf("p%d", p), id, projections.Options{FS: fs, OnHold: onHold, Memory: smallMemory})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,6 +115,29 @@ func makeCluster(t testing.TB, partitions, nodes int, onHold func(cause string) 
 		c.nodes = append(c.nodes, n)
 	}
 	return c
+}
+
+// smallMemory is the memory of each partition. With TIDEMARK_TEST_SMALL_MEMORY in the environment,
+// every channel is cold after each event, unless something of it waits.
+func smallMemory() int64 {
+	if os.Getenv("TIDEMARK_TEST_SMALL_MEMORY") == "" {
+		return 0
+	}
+	return 1
+}
+
+// rest makes channels cold: they are stored with the first cut, and leave with the second.
+func (c *cluster) rest(p *projections.Partition) {
+	c.t.Helper()
+	for range 2 {
+		cut, err := p.Cut()
+		if err == nil {
+			err = cut.Apply()
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
 }
 
 // testSecrets is a secret of its own.
@@ -194,6 +217,9 @@ func (c *cluster) fold(in events.Input, channel string, f func(p *projections.Pa
 	}
 	var d projections.Deltas
 	p.Drain(&d, true)
+	if smallMemory() != 0 {
+		c.rest(p)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range d.Records {

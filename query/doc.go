@@ -18,7 +18,6 @@
 //	admit.go          rates, concurrent calls and memory, before the body is read
 //	judge.go          the caller: a node (and for whom), or the bearer of a token
 //	metrics.go        counting calls by method and code
-//	audit.go          recording erasures, publishes and refusals
 //	panic.go          a panic ends one call
 //	authorize.go      authorization
 //	local.go          the same for callers of this process, without HTTP
@@ -45,6 +44,7 @@
 // (as_of and after), paging (the order of lists, and page tokens), selection (the first n of an
 // order), owners (who answers for which partitions, and which of them hold something of a user),
 // peers (clients of the other nodes), totals (sums of what is unread), expiry (when levels end),
-// streams (how many watches there may be), kept (a user's lists between pages), answer (views as
-// messages), ingest (the ingest service).
+// streams (how many watches there may be), kept (a user's lists between pages), cold (channels that
+// are in the store only), audited (the audit log), answer (views as messages), ingest (the ingest
+// service).
 package query

@@ -19,6 +19,7 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/query/ingestv1/ingestv1connect"
+	"github.com/tidemark/tidemark/query/internal/audited"
 	"github.com/tidemark/tidemark/query/internal/codec"
 	"github.com/tidemark/tidemark/query/internal/gate"
 	"github.com/tidemark/tidemark/query/internal/ingest"
@@ -202,7 +203,7 @@ func (f *front) deny(w http.ResponseWriter, r *http.Request, err error) {
 	f.metrics.calls.WithLabelValues(path.Base(r.URL.Path), code.String()).Inc()
 	if audit.IsRefusal(code.String()) {
 		e := audit.Of(r.Context(), audit.Refusal, r.URL.Path, r.RemoteAddr)
-		e.Outcome, e.Why = code.String(), connectMessage(err)
+		e.Outcome, e.Why = code.String(), audited.Message(err)
 		f.audit.Note(e)
 	}
 	_ = f.errors.Write(w, r, err) // the caller may be gone

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/model"
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
@@ -26,17 +27,19 @@ func (c *cluster) everybody(user string) everybody {
 	e := everybody{unread: map[string]uint32{}, threads: map[string]uint32{}}
 	for _, p := range c.parts {
 		p.RLock()
-		err := p.Inbox(user, func(in *projections.InboxEntry) bool {
+		asked := &model.WithCold{Partition: p}
+		err := asked.Inbox(user, func(in *projections.InboxEntry) bool {
 			e.unread[string(in.ChannelID)] = in.Unread
 			e.total += in.Unread
 			return true
 		})
 		if err == nil {
-			err = p.Threads(user, func(v *projections.ThreadView) bool {
+			err = asked.Threads(user, func(v *projections.ThreadView) bool {
 				e.threads[v.ChannelID+"\x00"+v.ThreadID] = v.Unread
 				return true
 			})
 		}
+		asked.Close()
 		p.RUnlock()
 		if err != nil {
 			c.t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/internal/guard"
-	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/paging"
@@ -95,27 +94,6 @@ func list[Req, Res any](ctx context.Context, s *service, m *Req, l listing, remo
 		return nil, err
 	}
 	return connect.NewResponse(res), nil
-}
-
-// readAll reads partitions that are live here, each under its lock, as of after or later; what
-// names the data for errors.
-func (s *service) readAll(ctx context.Context, ps []int32, a position.After, what string, read func(*projections.Partition)) (asOf []string, err error) {
-	if err := s.wait(ctx, a, ps...); err != nil {
-		return nil, err
-	}
-	for _, p := range ps {
-		if ctx.Err() != nil {
-			return nil, fault.Unavailable("%s could not be read in time: %v", what, ctx.Err())
-		}
-		err := s.read(p, func(part *projections.Partition) {
-			read(part)
-			asOf = s.topics.AsOf(asOf, p, part.Position())
-		})
-		if err != nil {
-			return nil, fault.Unavailable("partition %d cannot be read here: %v", p, err)
-		}
-	}
-	return asOf, nil
 }
 
 // gather calls everything concurrently: each other owner for its partitions, by remote with the

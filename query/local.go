@@ -6,6 +6,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/tidemark/tidemark/query/internal/audited"
 	"github.com/tidemark/tidemark/query/queryv1"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
@@ -33,7 +34,7 @@ func NewLocal(c Config) *Local {
 
 // interceptors returns the interceptors of every call, the outermost first.
 func interceptors(c *Config, m *metrics, a *authorizer) []connect.Interceptor {
-	all := []connect.Interceptor{m, &auditor{c.Audit}, &recoverer{c.Logger}, a}
+	all := []connect.Interceptor{m, &audited.Interceptor{Log: c.Audit, Outcome: codeLabel}, &recoverer{c.Logger}, a}
 	if c.Spans != nil {
 		all = append([]connect.Interceptor{c.Spans}, all...)
 	}

@@ -1,7 +1,10 @@
 package query
 
 import (
+	"context"
+
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/cold"
 )
 
 // read calls fn while it holds the read lock of partition p, which must be live here. So everything
@@ -36,4 +39,49 @@ func (s *service) readIfLive(p int32, part *projections.Partition, fn func(*proj
 	}
 	fn(part)
 	return true, part.Err()
+}
+
+// readChannel is read for one channel. If the channel is cold, fn runs without the lock and gets a
+// partition with that channel alone, as of the position that it has. The caller closes share, which
+// is empty before.
+func (s *service) readChannel(p int32, channelID string, share *cold.Share, fn func(*projections.Partition)) error {
+	var read *projections.ColdRead
+	err := s.read(p, func(part *projections.Partition) {
+		if read = part.ColdChannel(channelID); read == nil {
+			fn(part)
+		}
+	})
+	if err != nil || read == nil {
+		return err
+	}
+	if err := share.Replace(read); err != nil {
+		return err
+	}
+	fn(share.Part)
+	return share.Part.Err()
+}
+
+// readUser is read for everything that a user has in a partition. fn also gets a source with the
+// cold channels, nil if there are none; together they are as of one position. The caller closes
+// share.
+func (s *service) readUser(ctx context.Context, p int32, userID string, share *cold.Share, fn func(part *projections.Partition, cold projections.Source)) error {
+	for ctx.Err() == nil {
+		same := false
+		var next *projections.ColdRead
+		err := s.read(p, func(part *projections.Partition) {
+			if same = part.SameCold(userID, share.Read); same {
+				fn(part, share.Source())
+			} else {
+				next = part.ColdOf(userID)
+			}
+		})
+		if err != nil || same {
+			next.Close()
+			return err
+		}
+		if err := share.Replace(next); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }

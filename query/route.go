@@ -10,6 +10,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/peer"
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/cold"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/queryv1/queryv1connect"
 )
@@ -73,7 +74,9 @@ func routedInTwo[Req, Res any](ctx context.Context, s *service, req *connect.Req
 			return nil, err
 		}
 		var end rest[Res]
-		notLive = s.read(p, func(part *projections.Partition) { end = begin(part, p) })
+		var share cold.Share
+		defer share.Close()
+		notLive = s.readChannel(p, channelID, &share, func(part *projections.Partition) { end = begin(part, p) })
 		switch {
 		case end != nil: // always: an answer that was begun must be ended
 			res, err := end(ctx)

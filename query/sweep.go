@@ -2,8 +2,10 @@ package query
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/cold"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/position"
@@ -22,9 +24,11 @@ type sweep struct {
 	eachThread func(*projections.ThreadEntry)
 }
 
-// share is the part of a sweep in one partition.
+// share is the part of a sweep in one partition: in its memory, or in its cold channels.
 type share struct {
 	partition int32
+	cold      *cold.Share // for both: the cold channels
+	isCold    bool
 	list      *projections.Sweep
 	views     *projections.Views // begun and not ended
 	at        projections.Position
@@ -66,9 +70,14 @@ func (s *service) sweep(ctx context.Context, ps []int32, a position.After, w *sw
 // sweepShares is sweep for partitions whose lists are in memory together. If a user has little in a
 // partition, one hold of its lock lists, selects and views everything. From longer lists the page
 // is selected without the lock, and the next hold makes the views for it if the list is unchanged.
-func (s *service) sweepShares(ctx context.Context, shares []share, w *sweep) error {
+//
+// What the user has in cold channels is a list of its own. If other channels are cold when the last
+// hold begins, the partition's cold channels are loaded again.
+func (s *service) sweepShares(ctx context.Context, parts []share, w *sweep) error {
+	colds := make([]cold.Share, len(parts))
+	shares := append(make([]share, 0, 2*len(parts)), parts...)
 	for i := range shares {
-		shares[i].list = s.lists.Take(w.User, shares[i].partition, w.Inbox != nil)
+		shares[i].cold, shares[i].list = &colds[i], s.lists.Take(w.User, shares[i].partition, w.Inbox != nil)
 	}
 	defer func() {
 		for i := range shares {
@@ -79,11 +88,25 @@ func (s *service) sweepShares(ctx context.Context, shares []share, w *sweep) err
 				shares[i].list.Free()
 			}
 		}
+		for i := range colds {
+			colds[i].Close()
+		}
 	}()
-	err := s.selectFrom(ctx, shares, w, w.Inbox == nil)
-	if err == nil && w.Inbox == nil && w.Threads.Short() {
-		w.Restore(&selection.Chosen{})
-		err = s.selectFrom(ctx, shares, w, false)
+	before := w.Copy()
+	err := s.selectAll(ctx, shares, w)
+	for errors.Is(err, errOtherCold) {
+		w.Restore(&before)
+		for i := len(parts); i < len(shares); i++ {
+			shares[i].list.Free()
+		}
+		shares = shares[:len(parts)]
+		for i := range parts {
+			if shares[i].cold.Part != nil {
+				list := &projections.Sweep{UserID: w.User, Inbox: w.Inbox != nil, Panel: true}
+				shares = append(shares, share{partition: shares[i].partition, cold: shares[i].cold, isCold: true, list: list})
+			}
+		}
+		err = s.selectAll(ctx, shares, w)
 	}
 	if err != nil {
 		return err
@@ -96,12 +119,30 @@ func (s *service) sweepShares(ctx context.Context, shares []share, w *sweep) err
 		if w.eachThread != nil {
 			x.list.EachThread(w.eachThread)
 		}
-		if x.list.Large() {
+		if !x.isCold && x.list.Large() {
 			s.lists.Put(x.partition, x.list)
 			x.list = nil
 		}
 	}
+	for i := range parts {
+		parts[i].at = shares[i].at
+	}
 	return nil
+}
+
+// errOtherCold is returned after the cold channels of a share were loaded because they are not those
+// of the last time.
+var errOtherCold = errors.New("other channels are cold")
+
+// selectAll selects the pages, first from as few entries as possible.
+func (s *service) selectAll(ctx context.Context, shares []share, w *sweep) error {
+	before := w.Copy()
+	err := s.selectFrom(ctx, shares, w, w.Inbox == nil)
+	if err == nil && w.Inbox == nil && w.Threads.Short() {
+		w.Restore(&before)
+		err = s.selectFrom(ctx, shares, w, false)
+	}
+	return err
 }
 
 // selectFrom selects the pages from the shares. If bounded, all lists are complete before the first
@@ -170,7 +211,8 @@ func (s *service) selectLarge(ctx context.Context, x *share, w *sweep) error {
 }
 
 // complete continues a list until it is complete. If chosen then returns true, under the same hold
-// of the lock, the views of the selected entries are begun there, and ended without the lock.
+// of the lock, the views of the selected entries are begun there, and ended without the lock. A list
+// of cold channels needs no lock.
 func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func() bool) error {
 	for complete := false; !complete; {
 		if ctx.Err() != nil {
@@ -178,13 +220,16 @@ func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func(
 		}
 		x.list.Grow()
 		w.Reserve(x.list)
-		err := s.read(x.partition, func(part *projections.Partition) {
+		err := s.readShare(x, w, func(part *projections.Partition) {
 			defer part.TimeHold(w.call)()
 			if complete = x.list.Step(part); complete && chosen() {
 				x.views, x.at = part.BeginViewsIn(&w.Memory), part.Position()
 				w.View(x.views)
 			}
 		})
+		if errors.Is(err, errOtherCold) {
+			return err
+		}
 		if err != nil {
 			return fault.Unavailable("partition %d cannot be read here: %v", x.partition, err)
 		}
@@ -198,4 +243,30 @@ func (s *service) complete(ctx context.Context, x *share, w *sweep, chosen func(
 		return fault.Unavailable("partition %d cannot be read here: %v", x.partition, err)
 	}
 	return nil
+}
+
+// readShare calls fn with what a share reads. If other channels of the user are cold than those that
+// were loaded, it loads those and returns errOtherCold.
+func (s *service) readShare(x *share, w *sweep, fn func(*projections.Partition)) error {
+	if x.isCold {
+		fn(x.cold.Part)
+		return x.cold.Part.Err()
+	}
+	same := false
+	var next *projections.ColdRead
+	err := s.read(x.partition, func(part *projections.Partition) {
+		if same = part.SameCold(w.User, x.cold.Read); same {
+			fn(part)
+		} else {
+			next = part.ColdOf(w.User)
+		}
+	})
+	if err != nil || same {
+		next.Close()
+		return err
+	}
+	if err := x.cold.Replace(next); err != nil {
+		return err
+	}
+	return errOtherCold
 }

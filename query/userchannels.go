@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/tidemark/tidemark/projections"
+	"github.com/tidemark/tidemark/query/internal/cold"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/internal/owners"
 	"github.com/tidemark/tidemark/query/internal/paging"
@@ -76,18 +77,36 @@ func (s *service) localUserChannels(ctx context.Context, ps []int32, a position.
 	res := &queryv1.ListUserChannelsResponse{}
 	for _, p := range ps { // waits for each and reads it alone, so that results are copied without the lock
 		rows := projections.NewUserPage(page.after, page.size+1)
-		asOf, err := s.readAll(ctx, []int32{p}, a, "the channels", func(part *projections.Partition) {
-			defer part.TimeHold("ListUserChannels")()
-			_ = rows.Fill(part, page.user) // read returns this error, as the partition's Err
-		})
+		at, err := s.fillUserPage(ctx, p, a, rows, page.user)
 		if err != nil {
 			return nil, err
 		}
-		res.AsOf = append(res.AsOf, asOf...)
+		res.AsOf = s.topics.AsOf(res.AsOf, p, at)
 		for _, r := range rows.Rows {
 			res.Channels = append(res.Channels, &queryv1.UserChannel{ChannelId: string(r.ChannelID), Member: r.Member, Erased: r.Erased})
 		}
 	}
 	page.cut(res, false, s.now())
 	return res, nil
+}
+
+// fillUserPage fills rows from partition p, as of a or later.
+func (s *service) fillUserPage(ctx context.Context, p int32, a position.After, rows *projections.UserPage, userID string) (at projections.Position, err error) {
+	if err := s.wait(ctx, a, p); err != nil {
+		return at, err
+	}
+	var share cold.Share
+	defer share.Close()
+	err = s.readUser(ctx, p, userID, &share, func(part *projections.Partition, cold projections.Source) {
+		defer part.TimeHold("ListUserChannels")()
+		_ = rows.Fill(part, cold, userID) // readUser returns this error, as the partition's Err
+		at = part.Position()
+	})
+	if ctx.Err() != nil {
+		return at, fault.Unavailable("the channels could not be read in time: %v", ctx.Err())
+	}
+	if err != nil {
+		return at, fault.Unavailable("partition %d cannot be read here: %v", p, err)
+	}
+	return at, nil
 }

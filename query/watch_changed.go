@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/answer"
+	"github.com/tidemark/tidemark/query/internal/cold"
 	"github.com/tidemark/tidemark/query/internal/fault"
 	"github.com/tidemark/tidemark/query/queryv1"
 )
@@ -96,13 +97,15 @@ func (w *localWatch) send(ctx context.Context, p int32, channels []string) error
 
 // readChanges holds the lock of partition p once, and reads from the store afterwards.
 func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r reading, err error) {
+	var share cold.Share
+	defer share.Close()
 	var views *projections.Views
 	defer func() {
 		if views != nil { // begun and not ended: err has the cause, or a panic is in progress
 			views.Drop()
 		}
 	}()
-	err = w.s.read(p, func(part *projections.Partition) {
+	err = w.s.readChannel(p, c.channels[0], &share, func(part *projections.Partition) {
 		defer part.TimeHold("WatchUnread")()
 		views, r.position = part.BeginViews(), part.Position()
 		w.readLocked(part, views, c, &r)
@@ -115,11 +118,16 @@ func (w *localWatch) readChanges(ctx context.Context, p int32, c *changes) (r re
 	return r, begun.End(ctx)
 }
 
-// readLocked reads changes until there are none left or watchHold is over. The caller holds the
-// partition's lock.
+// readLocked reads changes until there are none left, the next channel is not in part, or watchHold
+// is over. The caller holds the partition's lock, unless part has only the first channel, which is
+// cold.
 func (w *localWatch) readLocked(part *projections.Partition, views *projections.Views, c *changes, r *reading) {
+	first := c.channels[0]
 	for until := w.s.now().Add(watchHold); len(c.channels) > 0; {
 		channelID := c.channels[0]
+		if channelID != first && (part.Cold() || part.IsCold(channelID)) {
+			return
+		}
 		if c.list == nil {
 			v, ok := views.View(w.userID, channelID)
 			if !ok {
@@ -130,8 +138,10 @@ func (w *localWatch) readLocked(part *projections.Partition, views *projections.
 			c.list = &projections.Sweep{UserID: w.userID, ThreadsOf: channelID, Panel: true}
 		}
 		if c.threads == nil {
-			if !c.list.Step(part) {
-				return
+			for !c.list.Step(part) {
+				if !part.Cold() { // another hold continues
+					return
+				}
 			}
 			c.threads = w.threadsIn(channelID, c.list)
 			c.list.Free()

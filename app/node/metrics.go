@@ -15,9 +15,9 @@ import (
 // memory.
 func memoryMetrics(m config.Memory) prometheus.Collector {
 	shares := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tidemark_memory_share_bytes", Help: "Shares of the memory limit (--memory): limit, heap, cache, queue. The hot state must fit into the heap.",
+		Name: "tidemark_memory_share_bytes", Help: "Shares of the memory limit (--memory): limit, heap, hot, cache, queue. Channels leave memory when the hot state is larger than its share.",
 	}, []string{"share"})
-	for share, bytes := range map[string]config.Bytes{"limit": m.Limit, "heap": m.Heap, "cache": m.Cache, "queue": m.Queue} {
+	for share, bytes := range map[string]config.Bytes{"limit": m.Limit, "heap": m.Heap, "hot": m.Hot, "cache": m.Cache, "queue": m.Queue} {
 		shares.WithLabelValues(share).Set(float64(bytes))
 	}
 	return shares

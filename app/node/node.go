@@ -164,7 +164,7 @@ func (n *Node) addProcessor(partitions int32) error {
 	if n.memory.Limit > 0 {
 		n.blocks = pebble.NewCache(int64(n.memory.Cache))
 		pc.Cache, pc.MemTableSize, pc.QueueBytes = n.blocks, uint64(n.memory.MemTable), int64(n.memory.Queue)
-		pc.CutBytes = int64(n.memory.Dirty)
+		pc.CutBytes, pc.HotBytes = int64(n.memory.Dirty), int64(n.memory.Hot)
 	}
 	pc.Trace = n.traces.engine
 	p, err := processor.New(pc)

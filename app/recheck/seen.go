@@ -12,6 +12,7 @@ import (
 // seen is a node's answers about a channel.
 type seen struct {
 	id      string
+	cold    bool // it left memory, so its store has what was compared before, and nothing is compared
 	there   bool
 	channel projections.ChannelView
 	users   []*projections.View // of some of its members
@@ -67,6 +68,9 @@ func (r *round) view(all []seen, users [][]string) (_ projections.Position, view
 	}()
 	for i, id := range r.channels {
 		all[i].id = id
+		if all[i].cold = r.live.IsCold(id); all[i].cold {
+			continue
+		}
 		all[i].channel, all[i].there = r.live.Channel(id)
 		for _, u := range users[i] {
 			if v, ok := views.View(u, id); ok {
@@ -119,6 +123,9 @@ type difference struct{ user, field, is, want string }
 func (s *seen) compare(derived *projections.Partition) (difference, bool) {
 	derived.RLock()
 	defer derived.RUnlock()
+	if s.cold {
+		return difference{}, false
+	}
 	channel, there := derived.Channel(s.id)
 	if there != s.there {
 		return difference{field: "whether the channel is there", is: fmt.Sprint(s.there), want: fmt.Sprint(there)}, true

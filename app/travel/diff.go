@@ -162,7 +162,7 @@ func (g *Guide) diffPartition(ctx context.Context, q *Question, from, to *trip, 
 func fill(rows *projections.UserPage, p *projections.Partition, user string) error {
 	p.RLock()
 	defer p.RUnlock()
-	return rows.Fill(p, user)
+	return rows.Fill(p, nil, user)
 }
 
 // answers returns what the user saw of each channel of a partition that had a record of the user.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"runtime/pprof"
@@ -41,10 +43,10 @@ Example:
 }
 
 // benches are in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
+var benches = []string{"fold", "scale", "memory", "cold", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
 
 // alone are the benches that need no brokers.
-var alone = []string{"fold", "scale", "memory", "snapshot", "inbox", "locks", "gateway"}
+var alone = []string{"fold", "scale", "memory", "cold", "snapshot", "inbox", "locks", "gateway"}
 
 // swarmName is the bench that runs the clients for the bench of the gateway, which starts them in a
 // process of their own.
@@ -130,7 +132,12 @@ func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result
 		if len(c.Names) == 1 {
 			return partition.Memory(a.Ctx)
 		}
-		return memoryAlone(a.Ctx)
+		return inOwnProcess(a.Ctx, name)
+	case "cold":
+		if len(c.Names) == 1 {
+			return partition.Cold(a.Ctx)
+		}
+		return inOwnProcess(a.Ctx, name)
 	case "snapshot":
 		return partition.Snapshots(a.Ctx)
 	case "inbox":
@@ -154,21 +161,25 @@ func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result
 	}
 }
 
-// memoryAlone runs the memory bench in a process of its own.
-func memoryAlone(ctx context.Context) ([]gauge.Result, error) {
+// inOwnProcess runs a bench of memory in a process of its own.
+func inOwnProcess(ctx context.Context, name string) (out []gauge.Result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, "bench", "memory", "--json")
+	cmd := exec.CommandContext(ctx, self, "bench", name, "--json")
 	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
+	lines, err := cmd.Output()
 	if err != nil {
 		return nil, err
 	}
-	var r gauge.Result
-	if err := json.Unmarshal(out, &r); err != nil {
-		return nil, err
+	for d := json.NewDecoder(bytes.NewReader(lines)); ; {
+		var r gauge.Result
+		if err := d.Decode(&r); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
 	}
-	return []gauge.Result{r}, nil
 }

@@ -26,9 +26,11 @@ import (
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
-// The hot state (about 115 bytes for each (user, channel) pair, 256 for each channel) and all that
-// queries need must fit into the heap. It is a soft limit: what does not fit makes the collector
-// run more, then the process grows.
+//	hot       heap × 3/5: channels, users and pairs (about 115 bytes for each pair, 256 for each
+//	          channel); part of the heap. When they take more, channels that no event has named for
+//	          some time leave memory
+//
+// The heap is a soft limit: what does not fit makes the collector run more, then the process grows.
 type Memory struct {
 	Limit    Bytes
 	Cache    Bytes
@@ -36,6 +38,7 @@ type Memory struct {
 	Dirty    Bytes
 	Queue    Bytes
 	Heap     Bytes
+	Hot      Bytes
 	Fetch    Bytes // of the cache role
 	Records  int   // of the cache role
 }
@@ -58,6 +61,7 @@ const (
 	perRecord          = 20 << 10 // bytes of the limit for each
 	minFetch, maxFetch = 16 << 20, 32 << 20
 	cachePerPartition  = 1 << 20
+	hotShare, hotOf    = 3, 5
 	memTablesPerCached = 4 // two memtables for each store, in half of the cache
 )
 
@@ -75,6 +79,7 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	if cacheOutsideHeap {
 		m.Heap -= m.Cache
 	}
+	m.Hot = m.Heap / hotOf * hotShare
 	switch {
 	case limit < MinMemory:
 		return Memory{}, fmt.Errorf("a memory limit of %s is too little: give at least %s", limit, MinMemory)

@@ -21,6 +21,8 @@ type Mix struct {
 
 	Deliveries int // for each message, before its reads
 	Threads    int // one message and one read in this many is in a thread, 0 = none
+
+	Uniform bool // all channels are equally busy
 }
 
 // Mixes by name.
@@ -32,6 +34,7 @@ var Mixes = map[string]Mix{
 	"D": {Name: "D", Channels: 1_000, Members: 1_000, Users: 100_000, Reads: 0, Seed: 4},
 	"E": {Name: "E", Channels: 10, Members: 100_000, Users: 100_000, Reads: 0, Seed: 5},
 	"F": {Name: "F", Channels: 1_000, Members: 1_000, Users: 100_000, Reads: 15, Seed: 6},
+	"G": {Name: "G", Channels: 1_000_000, Members: 20, Users: 2_000_000, Reads: 15, Seed: 9},
 	"S": {Name: "S", Channels: 1_000, Members: 50, Users: 10_000, Reads: 15, Seed: 7},
 }
 
@@ -143,7 +146,12 @@ func (g *Generator) inThread(c int) bool {
 	return g.mix.Threads > 0 && g.root[c] != 0 && g.rng.Intn(g.mix.Threads) == 0
 }
 
-func (g *Generator) draw() int { return g.perm[g.zipf.Uint64()] }
+func (g *Generator) draw() int {
+	if g.mix.Uniform {
+		return g.rng.Intn(g.mix.Channels)
+	}
+	return g.perm[g.zipf.Uint64()]
+}
 
 func (g *Generator) message(c int) Event {
 	g.sent++

@@ -4,6 +4,7 @@
 //	driver.go     folds records into one partition, and drains and cuts it
 //	fold.go       the benches fold and scale
 //	memory.go     the bench memory
+//	cold.go       the bench cold
 //	snapshot.go   the bench snapshot
 //	readfs.go     counts what a snapshot reads
 package partition

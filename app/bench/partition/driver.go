@@ -19,6 +19,7 @@ type driver struct {
 	messages  [batchSize]events.Message
 	reads     [batchSize]events.Read
 	news      [batchSize]events.Delivery
+	channels  [][]byte
 	warmM     []*events.Message
 	warmR     []*events.Read
 	deltas    projections.Deltas
@@ -28,6 +29,9 @@ type driver struct {
 
 	phases
 }
+
+// crowdedCut is how many times its memory a partition may use before it is cut.
+const crowdedCut = 1.25
 
 // batchSize is the number of records that are folded at once.
 const batchSize = 256
@@ -62,6 +66,11 @@ type phases struct {
 }
 
 func openDriver(dir string, s projections.Settings) (*driver, error) {
+	return openSmall(dir, s, 0)
+}
+
+// openSmall is openDriver with a limit of the memory for channels, in bytes; 0: none.
+func openSmall(dir string, s projections.Settings, memory int64) (*driver, error) {
 	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: s}
 	for i, name := range events.InputTopics {
 		id.Topics[i].Name = name
@@ -69,7 +78,7 @@ func openDriver(dir string, s projections.Settings) (*driver, error) {
 	const memtable = 32 << 20
 	d := &driver{cache: pebble.NewCache(128<<20 + 2*memtable), pace: pace{drain: 10_000, cut: 300_000}}
 	var err error
-	d.p, err = projections.Open(dir, id, projections.Options{Cache: d.cache, MemTableSize: memtable})
+	d.p, err = projections.Open(dir, id, projections.Options{Cache: d.cache, MemTableSize: memtable, Memory: func() int64 { return memory }})
 	return d, err
 }
 
@@ -84,18 +93,21 @@ func (d *driver) foldAll(recs []record) error {
 	for from := 0; from < len(recs); from += batchSize {
 		part := recs[from:min(from+batchSize, len(recs))]
 		t0 := time.Now()
-		d.warmM, d.warmR = d.warmM[:0], d.warmR[:0]
+		d.warmM, d.warmR, d.channels = d.warmM[:0], d.warmR[:0], d.channels[:0]
 		for i := range part {
 			var err error
 			switch part[i].input {
 			case events.Reads:
 				err = d.dec.Read(part[i].value, part[i].millis, &d.reads[i])
 				d.warmR = append(d.warmR, &d.reads[i])
+				d.channels = append(d.channels, d.reads[i].ChannelID)
 			case events.Messages:
 				err = d.dec.Message(part[i].value, part[i].millis, &d.messages[i])
 				d.warmM = append(d.warmM, &d.messages[i])
+				d.channels = append(d.channels, d.messages[i].ChannelID)
 			default:
 				err = d.dec.Delivery(part[i].value, part[i].millis, &d.news[i])
+				d.channels = append(d.channels, d.news[i].ChannelID)
 			}
 			if err != nil {
 				return err
@@ -103,6 +115,9 @@ func (d *driver) foldAll(recs []record) error {
 		}
 		t1 := time.Now()
 		d.decode += t1.Sub(t0)
+		if err := d.p.Fetch(d.channels); err != nil {
+			return err
+		}
 		d.p.Lock()
 		d.p.Warm(d.warmM, d.warmR)
 		for i := range part {
@@ -120,7 +135,7 @@ func (d *driver) foldAll(recs []record) error {
 		d.p.Unlock()
 		d.fold += time.Since(t1)
 		crossed := func(n int) bool { return from/n != (from+batchSize)/n }
-		cutDue := crossed(d.pace.cut)
+		cutDue := crossed(d.pace.cut) || d.p.Crowded() > crowdedCut
 		if d.replaying {
 			cutDue = d.p.DirtyBytes() >= max(processor.DefaultCutBytes, d.p.RareCut())
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidemark/tidemark/cache"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/model"
 	"github.com/tidemark/tidemark/internal/test/script"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -70,7 +71,7 @@ func (l *Log) wasMember(user, channel string) bool {
 }
 
 // goneFromStore checks that a partition answers nothing about users who are gone.
-func (l *Log) goneFromStore(p *projections.Partition, f *Findings) {
+func (l *Log) goneFromStore(p *model.WithCold, f *Findings) {
 	for _, user := range l.Gone() {
 		if err := p.Inbox(user, func(e *projections.InboxEntry) bool {
 			f.Add("%s is gone, but has %s in their inbox", user, e.ChannelID)
@@ -108,7 +109,7 @@ func (l *Log) describe(v *projections.View) string {
 
 // goneFromLists checks that users who were erased in a channel are neither among its readers nor
 // among a message's recipients.
-func (l *Log) goneFromLists(p *projections.Partition, channel string, f *Findings) {
+func (l *Log) goneFromLists(p *model.WithCold, channel string, f *Findings) {
 	var erased []string
 	for _, user := range l.Users {
 		if slices.ContainsFunc(l.logs[channel].reads, func(r readAt) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/model"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -59,7 +60,7 @@ func TestWhatIsLeftIsFound(t *testing.T) {
 	l := NewLog(projections.DefaultSettings(), 1, records)
 	store := func(leaveOut int) *Findings {
 		f := &Findings{}
-		l.goneFromStore(folded(t, records, leaveOut), f)
+		l.goneFromStore(&model.WithCold{Partition: folded(t, records, leaveOut)}, f)
 		return f
 	}
 	history := func(n int) *Findings {

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/model"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -38,20 +39,22 @@ func input(r *kgo.Record) events.Input {
 func Store(l *Log, p *projections.Partition) *Findings {
 	n := p.Identity().Partition
 	f := &Findings{What: fmt.Sprintf("partition %d at position %v against the model of the log up to there", n, p.Position())}
-	if diff := l.models[n].Diff(p); diff != "" {
+	asked := &model.WithCold{Partition: p}
+	defer asked.Close()
+	if diff := l.models[n].Diff(asked); diff != "" {
 		for line := range strings.SplitSeq(diff, "\n") {
 			f.Add("%s", line)
 		}
 		return f
 	}
-	l.sequences(p, f)
-	l.goneFromStore(p, f)
+	l.sequences(asked, f)
+	l.goneFromStore(asked, f)
 	return f
 }
 
 // sequences checks that no message of a channel has two seqs (O2), by an explanation for a user who
 // was never there, and that no pointer is beyond the head (O3).
-func (l *Log) sequences(p *projections.Partition, f *Findings) {
+func (l *Log) sequences(p *model.WithCold, f *Findings) {
 	for _, channel := range l.Channels() {
 		x, ok := p.Explain(nobody, channel)
 		if !ok {

@@ -22,10 +22,11 @@ var houses = []struct {
 	{"projections", "fold", []level{
 		{"bytes", []string{"arena", "keys", "wire"}},
 		{"parts", []string{"history", "identity", "overlay", "receipts", "seqset"}},
+		{"kept", []string{"cold"}},
 		{"state", []string{"state"}},
 		{"waiting", []string{"pending", "records"}},
 		{"rules", []string{"rules"}},
-		{"top", []string{"outbox", "store", "views"}},
+		{"top", []string{"loading", "outbox", "store", "views"}},
 	}},
 	{"processor", "steps", []level{
 		{"base", []string{"arrivals", "failure", "group", "life", "outputs"}},
@@ -42,8 +43,8 @@ var houses = []struct {
 		{"order", []string{"sequence"}},
 	}},
 	{"query", "query", []level{
-		{"base", []string{"body", "codec", "expiry", "fault", "kept", "reflection", "totals"}},
-		{"parts", []string{"gate", "paging", "peers", "position", "streams"}},
+		{"base", []string{"body", "codec", "cold", "expiry", "fault", "kept", "reflection", "totals"}},
+		{"parts", []string{"audited", "gate", "paging", "peers", "position", "streams"}},
 		{"answers", []string{"answer", "ingest", "owners", "selection"}},
 	}},
 }

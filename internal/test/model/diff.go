@@ -29,6 +29,12 @@ type Folded interface {
 	Receipts(channelID, messageID string, from uint32, limit int) (projections.ReceiptsView, bool)
 }
 
+// InParts is a Folded that answers questions about all channels of a user from several sources, each
+// of which has some of the channels.
+type InParts interface {
+	Parts(userID string) []projections.Source
+}
+
 // Diff compares every answer of the fold with the model's, for all users and channels that any
 // record names and one of each that none does. It returns a line for each difference, or "" if
 // there is none. The partition must have folded exactly the records that the model has. Diff does
@@ -132,16 +138,22 @@ func threads(p Folded, user string) (out []projections.ThreadView, err error) {
 
 // sweep returns the channels that a sweep lists for a user, by id, and the threads.
 func sweep(p Folded, user string) (channels string, panel []string) {
-	s := &projections.Sweep{UserID: user, Inbox: true, Panel: true}
-	for !s.Step(p) {
+	parts := []projections.Source{p}
+	if in, ok := p.(InParts); ok {
+		parts = in.Parts(user)
 	}
 	var list []projections.InboxEntry
-	s.EachChannel(func(e *projections.InboxEntry) { list = append(list, *e) })
+	for _, part := range parts {
+		s := &projections.Sweep{UserID: user, Inbox: true, Panel: true}
+		for !s.Step(part) {
+		}
+		s.EachChannel(func(e *projections.InboxEntry) { list = append(list, *e) })
+		s.EachThread(func(e *projections.ThreadEntry) {
+			panel = append(panel, panelLine(string(e.ChannelID), string(e.ThreadID), e.Unread, e.Mentions, e.Muted, e.RepliedAt))
+		})
+	}
 	slices.SortFunc(list, func(a, b projections.InboxEntry) int {
 		return strings.Compare(string(a.ChannelID), string(b.ChannelID))
-	})
-	s.EachThread(func(e *projections.ThreadEntry) {
-		panel = append(panel, panelLine(string(e.ChannelID), string(e.ThreadID), e.Unread, e.Mentions, e.Muted, e.RepliedAt))
 	})
 	slices.Sort(panel)
 	return inboxText(list), panel

@@ -21,4 +21,5 @@
 //	erase.go     what an erasure leaves
 //	totals.go    the sums over a user's channels
 //	diff.go      compares the fold's answers with the model's
+//	cold.go      answers of a partition with cold channels
 package model

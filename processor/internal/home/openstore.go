@@ -15,14 +15,16 @@ func shut(f setup.Fold) error {
 }
 
 func (h *Home) openDir(dir string) (setup.Fold, error) {
+	closed := h.cfg.Memory.Opening()
 	f, err := h.cfg.OpenStore(dir, h.engine.IdentityOf(h.partition), projections.Options{
 		FS: h.cfg.FS, Cache: h.cfg.Cache, MemTableSize: h.cfg.MemTableSize, Full: h.awaitSpace,
-		OnHold: h.cfg.OnHold, ThreadsAlways: h.cfg.ThreadsAlways,
+		OnHold: h.cfg.OnHold, ThreadsAlways: h.cfg.ThreadsAlways, Memory: h.cfg.Memory.Share,
 	})
 	if err != nil {
+		closed()
 		return nil, err
 	}
-	return f, nil
+	return setup.Sharing(f, closed), nil
 }
 
 // closeUnneeded closes a store that is no longer needed, if there is one.

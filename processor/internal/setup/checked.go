@@ -21,6 +21,8 @@ type Checked struct {
 	// BatchBytes is how large a record batch may be after decompression, as in ClientOptions
 	// (package inflate). The code that creates the client sets it.
 	BatchBytes int
+	// Memory shares Config.HotBytes.
+	Memory *Memory
 }
 
 // Check checks c and fills in its defaults.
@@ -61,7 +63,7 @@ func Check(c Config) (Checked, error) {
 	if c.Registerer == nil {
 		c.Registerer = prometheus.NewRegistry()
 	}
-	all := Checked{Config: c, Hooks: c.hooks.withDefaults(), Skips: map[events.RecordID]bool{}}
+	all := Checked{Config: c, Hooks: c.hooks.withDefaults(), Skips: map[events.RecordID]bool{}, Memory: &Memory{Bytes: c.HotBytes}}
 	for _, r := range c.Skip {
 		all.Skips[r] = true
 	}
@@ -75,7 +77,7 @@ func (c *Config) negative() error {
 		bad  bool
 	}{
 		{"BatchRecords", c.BatchRecords < 1}, {"BatchTime", c.BatchTime < 0}, {"FanoutDelay", c.FanoutDelay < 0},
-		{"CutEvery", c.CutEvery < 0}, {"CutBytes", c.CutBytes < 1}, {"CommitEvery", c.CommitEvery < 0},
+		{"CutEvery", c.CutEvery < 0}, {"CutBytes", c.CutBytes < 1}, {"HotBytes", c.HotBytes < 0}, {"CommitEvery", c.CommitEvery < 0},
 		{"QueueBytes", c.QueueBytes < 1}, {"MergeWait", c.MergeWait < 0}, {"StopTimeout", c.StopTimeout < 0},
 		{"ShutdownTimeout", c.ShutdownTimeout < 0},
 		{"Standbys", c.Standbys < 0}, {"NearRecords", c.NearRecords < 0}, {"StandbyEvery", c.StandbyEvery < 0},

@@ -72,6 +72,10 @@ type Config struct {
 	// dirty, up to 256 MiB, if that is more.
 	CutEvery time.Duration
 	CutBytes int64
+	// HotBytes limits the memory of channels, users and pairs, over all stores that are open: each
+	// has an equal share. Channels that no event has named for some time leave memory and come back
+	// with the next event that names them. 0 means no limit.
+	HotBytes int64
 	// CommitEvery is the least time between two commits of group offsets; 100 ms by default. It
 	// bounds what is published again after a crash.
 	CommitEvery time.Duration

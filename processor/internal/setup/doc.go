@@ -6,5 +6,6 @@
 //	config.go   the configuration, with the meaning of each zero
 //	checked.go  the validated configuration, with defaults filled in
 //	fold.go     the interface of a partition's projection
+//	memory.go   the share of a store in the memory for hot state
 //	hooks.go    hooks for tests
 package setup

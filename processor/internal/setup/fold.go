@@ -12,6 +12,9 @@ type Fold interface {
 	Unlock()
 	TimeHold(cause string) (done func())
 
+	Fetch(channels [][]byte) error
+	Rest()
+	Crowded() float64
 	Warm(messages []*events.Message, reads []*events.Read)
 	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome
 	FoldRead(r *events.Read, offset, timestamp int64) projections.Outcome

@@ -33,6 +33,7 @@ type batch struct {
 	messages   [lockRecords]events.Message
 	reads      [lockRecords]events.Read
 	deliveries [lockRecords]events.Delivery
+	channels   [][]byte
 	warm       struct {
 		messages []*events.Message
 		reads    []*events.Read
@@ -128,6 +129,9 @@ func (b *batch) decodeOne(i int, s *slot, number, n int32) error {
 func (b *batch) fold(w *Worker) (at int, err error) {
 	at = -1
 	f, now := w.Fold, w.cfg.Now
+	if err := b.fetch(f); err != nil {
+		return at, err
+	}
 	f.Lock()
 	end := f.TimeHold("fold")
 	defer func() {
@@ -178,6 +182,25 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 		}
 	}
 	return at, nil
+}
+
+// fetch lets the fold load the channels that the batch needs and memory does not have.
+func (b *batch) fetch(f setup.Fold) error {
+	b.channels = b.channels[:0]
+	for i := range b.slots {
+		if s := &b.slots[i]; s.control || s.err != nil {
+			continue
+		}
+		switch b.items[i].In {
+		case events.Messages:
+			b.channels = append(b.channels, b.messages[i].ChannelID)
+		case events.Reads:
+			b.channels = append(b.channels, b.reads[i].ChannelID)
+		case events.Deliveries:
+			b.channels = append(b.channels, b.deliveries[i].ChannelID)
+		}
+	}
+	return guard.Err("the reading of channels", func() error { return f.Fetch(b.channels) })
 }
 
 // warmUp lets the fold load the memory that the batch needs all at once.

@@ -48,15 +48,26 @@ const (
 	cutRarely = 10
 )
 
-// cutDueAt returns when the next cut is due: now, if the partition stops or cutBytes are dirty;
-// else CutEvery after the last one, or cutRarely times that. It is zero if no cut can be taken or
-// there is nothing to store.
+// Channels leave memory with a cut. When channels take crowdedCut times the memory that they should,
+// cuts are made crowdedOften times as often. At crowdedFold times, folding waits for a cut in
+// progress.
+const (
+	crowdedCut   = 1.25
+	crowdedOften = 4
+	crowdedFold  = 2
+)
+
+// cutDueAt returns when the next cut is due: now, if the partition stops or cutBytes are dirty; else
+// CutEvery after the last one, or cutRarely times that, or earlier if channels have to leave memory.
+// It is zero if no cut can be taken or there is nothing to store.
 func (w *Worker) cutDueAt(now time.Time) time.Time {
 	switch {
 	case w.cutting || w.diskFull || w.Home.Space.GaveUp() || w.Fold.Position() == w.stored:
 		return time.Time{}
 	case w.stopping != inbox.StopNone || w.Fold.DirtyBytes() >= w.cutBytes():
 		return now
+	case w.Fold.Crowded() > crowdedCut:
+		return w.lastCut.Add(w.cfg.CutEvery / crowdedOften)
 	case w.Fold.DirtyBytes() > cutEasily:
 		return w.lastCut.Add(cutRarely * w.cfg.CutEvery)
 	}
@@ -243,4 +254,7 @@ func (w *Worker) applied(err error) {
 	}
 	w.stored = w.Fold.StoredPosition()
 	w.Home.Folded(w.stored)
+	if err := w.guarded(func() error { w.Fold.Rest(); return w.Fold.Err() }); err != nil {
+		w.fail(failure.OfStore(err), inbox.StopAbort)
+	}
 }

@@ -37,6 +37,7 @@ type fakeFold struct {
 	quiet            bool
 	rareCut          int64
 	users            int // number of the user of an event that is not fan-out; 0 = 1
+	crowded          float64
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
 	closed           bool
@@ -112,6 +113,9 @@ func (f *fakeFold) Undrained() int    { return (f.changed - f.fanout) * max(1, f
 func (f *fakeFold) DirtyBytes() int64 { return f.dirty }
 func (f *fakeFold) RareCut() int64    { return f.rareCut }
 
+func (f *fakeFold) Fetch([][]byte) error                   { return nil }
+func (f *fakeFold) Rest()                                  {}
+func (f *fakeFold) Crowded() float64                       { return f.crowded }
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
 
 func (f *fakeFold) TakeCut() (setup.Cut, error) {

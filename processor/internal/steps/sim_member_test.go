@@ -129,13 +129,16 @@ func (w *simWorld) identity(n int32) projections.Identity {
 	return projections.Identity{ClusterID: "sim", Partition: n, Partitions: w.plan.partitions, Settings: w.settings}
 }
 
+// memory is for a few channels in half of the runs.
+func (w *simWorld) memory() int64 { return int64(w.plan.seed / 2 % 2) }
+
 // open opens the store of a partition and compares it with the log up to its position, after any
 // faults (O1).
 func (w *simWorld) open(m *simMember, n int32) *simWorker {
 	if m.disks[n] == nil {
 		m.disks[n] = vfs.NewCrashableMem()
 	}
-	part, err := projections.Open("store", w.identity(n), projections.Options{FS: m.disks[n], Cache: simCache(), MemTableSize: 256 << 10})
+	part, err := projections.Open("store", w.identity(n), projections.Options{FS: m.disks[n], Cache: simCache(), MemTableSize: 256 << 10, Memory: w.memory})
 	if err != nil {
 		w.found(simError("%s cannot open partition %d: %v", m.name, n, err))
 		return nil

@@ -208,7 +208,7 @@ const maxUndrained = 1 << 18
 // returns false.
 func (w *Worker) mayFold() bool {
 	return !w.diskFull && (w.replaying || w.pending < 4*w.cfg.BatchRecords && w.Fold.Undrained() < maxUndrained) &&
-		w.Fold.DirtyBytes() < 2*w.cutBytes()
+		w.Fold.DirtyBytes() < 2*w.cutBytes() && !(w.cutting && w.Fold.Crowded() > crowdedFold)
 }
 
 // published reports whether everything that was folded is acknowledged.

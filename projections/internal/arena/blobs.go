@@ -23,6 +23,7 @@ type Blobs struct {
 	bigRef uint32   // the largest reference given out
 	bigs   []uint32 // free references
 	full   int      // the limit of chunks, 0 = blobChunks
+	Small  bool     // the first chunk has 32 KiB: for few blobs, that are soon dropped
 	live   int64
 }
 
@@ -60,7 +61,7 @@ func (s *Blobs) Put(b []byte) uint32 {
 		s.free[c] = f[:len(f)-1]
 	} else {
 		units := blobClasses[c]
-		if (len(s.chunks) == 0 || s.used+units > blobUnits) && !s.more() {
+		if (len(s.chunks) == 0 || s.used+units > len(s.chunks[s.last])/blobUnit) && !s.more() {
 			return s.putBig(b)
 		}
 		ref = uint32(s.last)<<16 | uint32(s.used)
@@ -119,6 +120,9 @@ func (s *Blobs) putBig(b []byte) uint32 {
 func (s *Blobs) chunk() []byte {
 	const size = blobUnit * blobUnits
 	if len(s.chunks) == 0 {
+		if s.Small {
+			return make([]byte, size/32)
+		}
 		return make([]byte, size)
 	}
 	if len(s.spare) == 0 {

@@ -151,6 +151,9 @@ func (s *Slab[T]) At(i uint32) *T {
 // Unused reports whether no element was ever given out. Then no memory is allocated.
 func (s *Slab[T]) Unused() bool { return s.next == 0 }
 
+// End returns the index after the largest one that was given out.
+func (s *Slab[T]) End() uint32 { return s.next }
+
 // Len returns the number of live elements.
 func (s *Slab[T]) Len() int { return s.live }
 
@@ -187,6 +190,9 @@ func (p *Pool[T]) Put(v *T) uint32 {
 
 // At returns the object with number i.
 func (p *Pool[T]) At(i uint32) *T { return p.list[i] }
+
+// Len returns the number of objects.
+func (p *Pool[T]) Len() int { return max(0, len(p.list)-1-len(p.free)) }
 
 // Each calls fn for every object.
 func (p *Pool[T]) Each(fn func(*T)) {

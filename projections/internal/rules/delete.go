@@ -28,7 +28,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 		p.Blobs.Release(r.LastID)
 		p.Blobs.Release(r.FirstID)
 		*r = state.Row{Channel: r.Channel, User: r.User, Ord: state.NoOrdinal, NextUser: r.NextUser, NextRow: r.NextRow, LastR: r.LastR, LastD: r.LastD,
-			OutRow: r.OutRow, Scope: r.Scope, Flags: r.Flags & (state.RowChanged | state.RowCheck | state.RowThread)}
+			OutRow: r.OutRow, Scope: r.Scope, Flags: r.Flags & (state.RowChanged | state.RowCheck | state.RowThread | state.RowColdListed)}
 		delete(p.DirtyGuests, ref)
 		delete(p.DirtyFollows, ref)
 		delete(p.DirtyPairExtras, ref)

@@ -25,6 +25,7 @@
 //	newest.go        the time of the newest message
 //	size.go          which messages are small
 //	waiters.go       triggers: which rows wait for an id, a seq or a time
+//	leaving.go       which channels may leave memory
 //	dirty.go         marks for the next cut
 //	marks.go         marks for the next drain
 //	condense.go      dropping redundant receipts

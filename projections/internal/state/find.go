@@ -24,10 +24,13 @@ func (p *State) ChannelOf(id []byte) uint32 {
 // EnsureChannel returns the channel with an id, and creates it if needed.
 func (p *State) EnsureChannel(id []byte) (uint32, *Channel) {
 	if i := p.ChannelOf(id); i != 0 {
-		return i, p.Channels.At(i)
+		c := p.Channels.At(i)
+		c.Dirty |= ChannelUsed
+		return i, c
 	}
 	i, c := p.NewChannel(id)
 	p.loadIfCold(i, c, id)
+	c.Dirty |= ChannelUsed
 	return i, c
 }
 
@@ -160,13 +163,23 @@ func (p *State) PairOrNone(ci uint32, userID string) *Row {
 	return &Row{Channel: ci, Ord: NoOrdinal}
 }
 
-// loadIfCold loads a new channel if it is a cold one. A cold channel has only what deleteChannel
-// and evict leave.
+// loadIfCold loads a new channel if it is cold.
 func (p *State) loadIfCold(ci uint32, c *Channel, id []byte) {
-	if !p.Cold.Has(xxh3.Hash(id)) {
+	if !p.Cold.MayHave(id) {
 		return
 	}
 	if err := p.Backing.LoadCold(ci, c, id); err != nil {
 		p.Fail(fmt.Errorf("loading channel %q: %w", id, err))
+		return
+	}
+	ref := p.Cold.Of(id)
+	if ref == 0 {
+		return
+	}
+	p.Cold.Returns(ref, ci)
+	for row := c.Rows; row != 0; row = p.Rows.At(row).NextRow {
+		if r := p.Rows.At(row); r.Flags&RowThread == 0 {
+			r.Flags |= RowColdListed // it has a record, so it was listed when it left
+		}
 	}
 }

@@ -170,3 +170,9 @@ func (p *State) InMemory(c *Channel, seq uint32) bool { return c.InTail(seq) || 
 
 // TagOf returns the part of a message id's hash that a channel keeps.
 func TagOf(hash uint64) uint16 { return uint16(hash >> 48) }
+
+// OpenBlock returns the seq with which the open block of a channel's log begins.
+func (p *State) OpenBlock(c *Channel) uint32 {
+	seed := p.SeedOf(c)
+	return seed + (c.HeadSeq-seed)/history.BlockLen*history.BlockLen + 1
+}

@@ -78,6 +78,7 @@ const (
 	dirtyListed // the channel is in State.DirtyChannels
 	DirtyStored // a channel record is stored
 	DirtyPage0Stored
+	ChannelUsed // an event has named the channel since the last look for channels to leave
 )
 
 // Row is the hot state of one user in one channel. For a pair without extra it is the whole state.
@@ -113,10 +114,11 @@ type Row struct {
 const (
 	RowMember = 1 << iota
 	RowMuted
-	RowStored  // guests: the store has a record
-	RowChanged // the user's view has changed
-	RowCheck   // emit only if the view differs from the last one emitted
-	RowThread  // the row's scope is a thread
+	RowStored     // guests: the store has a record
+	RowChanged    // the user's view has changed
+	RowCheck      // emit only if the view differs from the last one emitted
+	RowThread     // the row's scope is a thread
+	RowColdListed // the user's cold list has the channel
 )
 
 // User is one user id. It fills a cache line, so that comparing and storing ids of usual length
@@ -125,11 +127,12 @@ type User struct {
 	Murmur   uint32 // murmur2 of the id
 	First    uint32 // list of rows, through Row.NextUser
 	Long     uint32 // blob of an id that does not fit into short, 0 = none
+	Cold     uint32 // first part of the user's cold list, in State.ColdLists
 	ShortLen uint8  // length of the id in short, 0 = the id is in Long
 	short    [shortID]byte
 }
 
-const shortID = 51
+const shortID = 47
 
 // ChannelExtra holds what only few channels have: sets of seqs, and the waiters.
 type ChannelExtra struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/overlay"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
@@ -45,7 +46,7 @@ type State struct {
 	Hints          int      // triggers registered since forgetHints
 	HintLimit      int
 
-	Cold          arena.ColdSet
+	Cold          cold.Set
 	Vacated       []uint32 // users of rows that were vacated since leaveUsers
 	VacantRows    int
 	VacantUsers   map[uint32]Vacant // by user
@@ -109,6 +110,7 @@ func (p *State) Begin(settings identity.Settings, b Backing) {
 	p.VacantUsers, p.VacantThreads = map[uint32]Vacant{}, map[uint32]Vacant{}
 	p.Written = overlay.Written{Now: &overlay.Overlay{}}
 	p.HintLimit = 4096
+	p.Cold.Blobs = &p.Blobs
 }
 
 // Get returns the record under key. ok reports whether there is one. The caller must not change the

@@ -85,6 +85,7 @@ func (w *Warmth) NextRead() (x WarmPair) {
 func (p *State) EnsureChannelNear(guess uint32, id []byte) (uint32, *Channel) {
 	if guess != 0 {
 		if c := p.Channels.At(guess); bytes.Equal(p.Blobs.Get(c.ID), id) {
+			c.Dirty |= ChannelUsed
 			return guess, c
 		}
 	}

@@ -2,6 +2,7 @@ package views
 
 import (
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/rules"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -143,8 +144,8 @@ func (p *Queries) Inbox(userID string, fn func(*InboxEntry) bool) error {
 }
 
 // LargeChannels calls fn with each large channel of this partition that userID is a member of, in
-// no particular order. Messages there make no deltas for the user (DESIGN §7). LargeChannels reads
-// only memory.
+// no particular order, and perhaps with cold ones of which they no longer are. Messages there make
+// no deltas for the user (DESIGN §7). LargeChannels reads only memory.
 func (p *Queries) LargeChannels(userID string, fn func(channelID string)) {
 	u := p.rules.UserOf([]byte(userID))
 	if u == 0 {
@@ -157,6 +158,11 @@ func (p *Queries) LargeChannels(userID string, fn func(channelID string)) {
 			fn(string(p.rules.Blobs.Get(c.ID)))
 		}
 	}
+	p.rules.Cold.Each(p.rules.Users.At(u).Cold, func(_ uint32, c *cold.Channel) {
+		if c.Large {
+			fn(string(p.rules.Blobs.Get(c.ID)))
+		}
+	})
 }
 
 // inboxEntry returns the inbox entry of a channel that the row's user is a member of.

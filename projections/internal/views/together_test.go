@@ -103,7 +103,7 @@ func TestUserPages(t *testing.T) {
 		var got []string
 		for after := ""; ; {
 			page := views.NewUserPage(after, size)
-			if err := page.Fill(&a.Queries, "u"); err != nil {
+			if err := page.Fill(&a.Queries, nil, "u"); err != nil {
 				t.Fatal(err)
 			}
 			var ids []string

@@ -55,11 +55,25 @@ func NewUserPage(after string, limit int) *UserPage {
 	return &UserPage{Rows: make([]UserRow, 0, limit), after: []byte(after), ids: make([]byte, 0, limit*idBytes)}
 }
 
-// Fill fills the page from a partition. It needs RLock; the filled page does not. It returns the
-// error of UserRows.
-func (u *UserPage) Fill(of Source, userID string) error {
+// Fill fills the page from a partition, and from its cold channels if cold is not nil. It needs
+// RLock; the filled page does not. It returns the error of UserRows.
+func (u *UserPage) Fill(of, cold Source, userID string) error {
 	u.Rows, u.ids = u.Rows[:0], u.ids[:0]
-	err := of.queries().UserRows(userID, func(r *UserRow) bool {
+	err := u.add(of, userID)
+	if err == nil && cold != nil {
+		err = u.add(cold, userID)
+	}
+	for i := range u.Rows {
+		r := &u.Rows[i]
+		from := len(u.ids)
+		u.ids = append(u.ids, r.ChannelID...)
+		r.ChannelID = u.ids[from:len(u.ids):len(u.ids)]
+	}
+	return err
+}
+
+func (u *UserPage) add(of Source, userID string) error {
+	return of.queries().UserRows(userID, func(r *UserRow) bool {
 		switch {
 		case bytes.Compare(r.ChannelID, u.after) <= 0:
 		case len(u.Rows) < cap(u.Rows):
@@ -71,13 +85,6 @@ func (u *UserPage) Fill(of Source, userID string) error {
 		}
 		return true
 	})
-	for i := range u.Rows {
-		r := &u.Rows[i]
-		from := len(u.ids)
-		u.ids = append(u.ids, r.ChannelID...)
-		r.ChannelID = u.ids[from:len(u.ids):len(u.ids)]
-	}
-	return err
 }
 
 func (u *UserPage) before(i, j int) bool {

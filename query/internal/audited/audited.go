@@ -1,4 +1,8 @@
-package query
+// Package audited records calls in the audit log: erasures, events written with tokens of scope
+// publish, and refusals.
+//
+//	audited.go the interceptor
+package audited
 
 import (
 	"context"
@@ -13,12 +17,15 @@ import (
 	"github.com/tidemark/tidemark/query/internal/codec"
 )
 
-// auditor records erasures, events written with tokens of scope publish, and refusals. front.deny
-// records calls that were not admitted.
-type auditor struct{ log *audit.Log }
+// Interceptor records the finished calls of a handler. Calls that were not admitted do not reach
+// it.
+type Interceptor struct {
+	Log     *audit.Log                // nil: nothing is recorded
+	Outcome func(error) (code string) // the code of a call's error
+}
 
 // WrapUnary implements connect.Interceptor.
-func (a *auditor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+func (a *Interceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
 		res, err := next(ctx, req)
 		a.note(ctx, req.Any(), req.Spec().Procedure, req.Peer().Addr, err)
@@ -27,7 +34,7 @@ func (a *auditor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 }
 
 // WrapStreamingHandler implements connect.Interceptor.
-func (a *auditor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+func (a *Interceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		err := next(ctx, conn)
 		a.note(ctx, nil, conn.Spec().Procedure, conn.Peer().Addr, err)
@@ -37,16 +44,16 @@ func (a *auditor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 
 // WrapStreamingClient implements connect.Interceptor. Calls of this node to others are not recorded
 // here.
-func (a *auditor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+func (a *Interceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }
 
 // note records a finished call, if it is one of those. m is its request; nil for a stream.
-func (a *auditor) note(ctx context.Context, m any, procedure, remote string, err error) {
-	if a.log == nil || errors.Is(err, auth.ErrExpired) { // a stream that ends with its token is no failure
+func (a *Interceptor) note(ctx context.Context, m any, procedure, remote string, err error) {
+	if a.Log == nil || errors.Is(err, auth.ErrExpired) { // a stream that ends with its token is no failure
 		return
 	}
-	outcome := codeLabel(err)
+	outcome := a.Outcome(err)
 	count, erased := published(m)
 	var kind audit.Kind
 	id, _ := auth.IdentityOf(ctx)
@@ -63,11 +70,11 @@ func (a *auditor) note(ctx context.Context, m any, procedure, remote string, err
 	e := audit.Of(ctx, kind, procedure, remote)
 	e.Outcome, e.Erased = outcome, erased
 	if kind == audit.Refusal {
-		e.Why = connectMessage(err)
+		e.Why = Message(err)
 	} else if _, is := m.(*ingestv1.PublishRequest); is {
 		e.Events = count
 	}
-	a.log.Note(e)
+	a.Log.Note(e)
 }
 
 // published returns how many events a request writes, 0 for a query, and the users that it erases.
@@ -87,8 +94,8 @@ func published(m any) (count int, erased []string) {
 	return 0, nil
 }
 
-// connectMessage returns an error's message without its code, as a caller sees it.
-func connectMessage(err error) string {
+// Message returns an error's message without its code, as a caller sees it.
+func Message(err error) string {
 	var ce *connect.Error
 	if errors.As(err, &ce) {
 		return ce.Message()

@@ -1,0 +1,175 @@
+package partition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/tidemark/tidemark/app/bench/gauge"
+	"github.com/tidemark/tidemark/internal/config"
+	"github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// Cold measures a partition with 20 million pairs whose channels are nearly all cold: resident
+// memory with the shares of --memory 1GiB, the cost of traffic to few channels and to all, and
+// queries of cold channels. It must run in its own process.
+func Cold(context.Context) (out []gauge.Result, err error) {
+	if now, _ := gauge.Resident(); now == 0 {
+		return nil, fmt.Errorf("resident memory cannot be measured on %s: run this bench on Linux", runtime.GOOS)
+	}
+	const limit = 1 << 30
+	shares, err := config.PlanMemory(limit, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(shares.Heap)))
+	mix := traffic.Mixes["G"]
+	small, err := openCold(mix, int64(shares.Hot))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, small.close()) }()
+	few, all := mix, mix
+	few.Channels /= 100
+	all.Uniform, all.Reads = true, 1 // so that nearly every message is in another channel
+	fewCost, err := small.cost(few, coldEvents)
+	if err != nil {
+		return nil, err
+	}
+	debug.FreeOSMemory()
+	resident, largest := gauge.Resident()
+	s := small.d.p.Stats()
+	one, inbox, err := small.ask(mix)
+	if err != nil {
+		return nil, err
+	}
+	allCost, err := small.cost(all, coldEvents/4)
+	if err != nil {
+		return nil, err
+	}
+	crowded, _ := gauge.Resident()
+	again := small.d.p.Stats()
+	debug.SetMemoryLimit(1 << 40)
+	large, err := openCold(mix, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, large.close()) }()
+	fewBase, err := large.cost(few, coldEvents)
+	if err != nil {
+		return nil, err
+	}
+	allBase, err := large.cost(all, coldEvents/4)
+	if err != nil {
+		return nil, err
+	}
+	_, onep99, _ := gauge.Quantiles(one)
+	_, inboxp99, _ := gauge.Quantiles(inbox)
+	return []gauge.Result{{
+		Name: fmt.Sprintf("%d pairs with --memory 1GiB", s.Pairs),
+		Goals: []gauge.Goal{
+			gauge.AtMost("MiB resident", float64(resident>>20), 1229),
+			gauge.AtMost("times the cost of everything in memory, traffic to 1 % of the channels", fewCost/fewBase, 1.2),
+			gauge.AtMost("times the cost, traffic to all channels at random", allCost/allBase, 6),
+			gauge.AtMost("ms, GetUnread of a cold channel, p99", onep99, 3),
+			gauge.AtMost("ms, the cold channels of a user, p99", inboxp99, 10),
+		},
+		Note: fmt.Sprintf("%d of %d channels cold, %d MiB of hot state; %.2f and %.2f cpu-s/Mev, %.2f and %.2f with everything in memory; %d channels came back; "+
+			"%d MiB resident after traffic to all; largest %d MiB, with the bench's own records",
+			s.ColdChannels, s.Channels, s.HotBytes>>20, fewCost, allCost, fewBase, allBase, again.Loaded, crowded>>20, largest>>20),
+	}}, nil
+}
+
+const coldEvents = 2_000_000
+
+// coldPart is a partition with joined channels, in a directory of its own.
+type coldPart struct {
+	d   *driver
+	dir string
+}
+
+func openCold(mix traffic.Mix, memory int64) (*coldPart, error) {
+	dir, err := os.MkdirTemp("", "tidemark-bench-")
+	if err != nil {
+		return nil, err
+	}
+	d, err := openSmall(filepath.Join(dir, "store"), projections.DefaultSettings(), memory)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	p := &coldPart{d, dir}
+	if err := d.join(traffic.New(mix)); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *coldPart) close() error { return errors.Join(p.d.close(), os.RemoveAll(p.dir)) }
+
+// cost returns the CPU seconds of a million events of a mix, after a quarter as many for a steady
+// state.
+func (p *coldPart) cost(mix traffic.Mix, n int) (float64, error) {
+	g := traffic.New(mix)
+	if err := p.d.foldAll(records(g.Next, n/4)); err != nil {
+		return 0, err
+	}
+	recs := records(g.Next, n)
+	runtime.GC()
+	m := &gauge.Meter{}
+	m.Start()
+	if err := p.d.foldAll(recs); err != nil {
+		return 0, err
+	}
+	r := m.Stop("", n)
+	return r.CPU, nil
+}
+
+// ask returns how long queries took: of one cold channel, and of all cold channels of a user.
+func (p *coldPart) ask(mix traffic.Mix) (one, inbox []time.Duration, err error) {
+	const asked = 1000
+	r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // of this bench alone
+	timed := func(begin func() *projections.ColdRead, ask func(*projections.Partition)) (time.Duration, error) {
+		t0 := time.Now()
+		p.d.p.RLock()
+		read := begin()
+		p.d.p.RUnlock()
+		if read == nil {
+			return 0, nil
+		}
+		defer read.Close()
+		part, err := read.Load()
+		if err == nil {
+			ask(part)
+		}
+		return time.Since(t0), err
+	}
+	for range asked {
+		channel := r.IntN(mix.Channels)
+		id, user := traffic.ChannelID(channel), traffic.UserID(mix.Member(channel, 0))
+		took, err := timed(func() *projections.ColdRead { return p.d.p.ColdChannel(id) }, func(part *projections.Partition) { part.View(user, id) })
+		if err != nil {
+			return nil, nil, err
+		}
+		if took > 0 {
+			one = append(one, took)
+		}
+		took, err = timed(func() *projections.ColdRead { return p.d.p.ColdOf(user) }, func(part *projections.Partition) {
+			_ = part.Inbox(user, func(*projections.InboxEntry) bool { return true })
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		if took > 0 {
+			inbox = append(inbox, took)
+		}
+	}
+	return one, inbox, nil
+}

@@ -1,0 +1,123 @@
+package projections
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+
+	"github.com/tidemark/tidemark/projections/internal/cold"
+)
+
+// ColdRead reads cold channels for queries. It loads them into a Partition of its own, which is as
+// of one position, so that queries neither change the memory of the partition nor hold its lock
+// while they wait for the disk.
+//
+// A ColdRead begins under RLock. Load and Close are called without a lock, and Close always. The
+// store is not closed before all its ColdReads are.
+type ColdRead struct {
+	of   *Partition
+	ids  [][]byte
+	mark uint64 // of ColdOf: which channels were cold
+	part *Partition
+}
+
+// ColdChannel begins a read of one channel. It returns nil if the channel is in memory, or readers
+// do not know it. The caller holds RLock.
+func (p *Partition) ColdChannel(channelID string) *ColdRead {
+	if !p.IsCold(channelID) {
+		return nil
+	}
+	return p.coldRead([][]byte{[]byte(channelID)})
+}
+
+// IsCold reports whether readers know a channel that is not in memory. The caller holds RLock.
+func (p *Partition) IsCold(channelID string) bool {
+	return p.rules.Cold.Has([]byte(channelID))
+}
+
+// ColdOf begins a read of all cold channels in which a user may have something. It returns nil if
+// there are none. The caller holds RLock.
+func (p *Partition) ColdOf(userID string) *ColdRead {
+	var ids [][]byte
+	mark := p.eachCold(userID, func(c *cold.Channel) { ids = append(ids, bytes.Clone(p.rules.Blobs.Get(c.ID))) })
+	if ids == nil {
+		return nil
+	}
+	r := p.coldRead(ids)
+	r.mark = mark
+	return r
+}
+
+// SameCold reports whether a read that ColdOf began, or nil for none, still has exactly the cold
+// channels of a user, and nothing was folded into one of them meanwhile. The caller holds RLock.
+func (p *Partition) SameCold(userID string, r *ColdRead) bool {
+	mark := p.eachCold(userID, func(*cold.Channel) {})
+	if r == nil {
+		return mark == 0
+	}
+	return mark == r.mark
+}
+
+// eachCold calls fn for each cold channel of a user, some more than once. It returns 0 if there are
+// none, else a hash of what they are: a channel that was in memory meanwhile changes it.
+func (p *Partition) eachCold(userID string, fn func(*cold.Channel)) (mark uint64) {
+	u := p.rules.UserOf([]byte(userID))
+	if u == 0 {
+		return 0
+	}
+	p.rules.Cold.Each(p.rules.Users.At(u).Cold, func(ref uint32, c *cold.Channel) {
+		mark = (bits.RotateLeft64(mark, 23) ^ (uint64(ref)<<32 | uint64(c.Left))) * 0x9e3779b97f4a7c15 // a factor that mixes well
+		mark |= 1
+		fn(c)
+	})
+	return mark
+}
+
+func (p *Partition) coldRead(ids [][]byte) *ColdRead {
+	p.stored.Open.Add(1)
+	p.coldReads.Add(1)
+	part := newPartition(p.id)
+	part.rules.Blobs.Small = true
+	part.ThreadsAlways, part.records, part.stored.Pending = p.ThreadsAlways, p.db.NewSnapshot(), p.stored.Pending
+	part.rules.Positions = p.rules.Positions
+	part.rules.MessageTime, part.rules.ReadTime, part.rules.DeliveryTime = p.rules.MessageTime, p.rules.ReadTime, p.rules.DeliveryTime
+	return &ColdRead{of: p, ids: ids, part: part}
+}
+
+// Load loads the channels. The returned Partition answers queries about them as of the position at
+// which the read began; it must neither fold nor cut. Load returns ErrClosing once the store is to
+// be closed.
+func (r *ColdRead) Load() (*Partition, error) {
+	for _, id := range r.ids {
+		if err := r.of.stored.Stop(); err != nil {
+			return nil, err
+		}
+		if r.part.rules.ChannelOf(id) != 0 { // a list of a user may name a channel twice
+			continue
+		}
+		ci, c := r.part.rules.NewChannel(id)
+		if err := (backing{r.part}).LoadCold(ci, c, id); err != nil {
+			r.part.rules.Fail(fmt.Errorf("loading channel %q: %w", id, err))
+			break
+		}
+	}
+	return r.part, r.part.Err()
+}
+
+// Cold reports whether p was loaded by a ColdRead.
+func (p *Partition) Cold() bool { return p.db == nil }
+
+// Close ends the read. An error of the store becomes the partition's error.
+func (r *ColdRead) Close() {
+	if r == nil {
+		return
+	}
+	defer r.of.stored.Open.Done()
+	err := r.part.rules.Err()
+	if closed := r.part.records.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		r.of.rules.Fail(err)
+	}
+}

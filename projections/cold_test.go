@@ -1,0 +1,131 @@
+package projections_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/internal/test/model"
+	"github.com/tidemark/tidemark/internal/test/script"
+	"github.com/tidemark/tidemark/internal/test/script/random"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// TestPropertyCold: a partition with memory for a few channels publishes the same and has the same
+// bytes after each cut as one with memory for all, gives the answers of the model, and is the same
+// after restarts.
+func TestPropertyCold(t *testing.T) {
+	left, woken, answers := 0, int64(0), 0
+	scripts(t, 15, func(t *rapid.T, c *random.Case) {
+		c.Settings.TrimLog = false
+		fs := [...]vfs.FS{vfs.NewMem(), vfs.NewMem()}
+		memory := int64(0)
+		small, large := openSmall(t, fs[0], c.Settings, &memory), open(t, fs[1], c.Settings)
+		defer func() { closePartition(t, small); closePartition(t, large) }()
+		m := model.New(c.Settings)
+		order := interleaving(t, &c.Log, "order")
+		output, published := newPublished(), 0
+		for i := range order {
+			if rapid.IntRange(0, 3).Draw(t, "fetch") == 0 {
+				if err := small.Fetch(channelsOf(order[i:min(i+3, len(order))])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			order[i].Fold(small)
+			order[i].Fold(large)
+			order[i].AddTo(m)
+			at := fmt.Sprintf("after %d records", i+1)
+			then := rapid.IntRange(0, 9).Draw(t, "then")
+			if then < 4 {
+				continue
+			}
+			output.both(t, small, large, m, at)
+			published = i + 1
+			if then < 7 {
+				continue
+			}
+			for range rapid.IntRange(1, 3).Draw(t, "cuts") { // a channel in use leaves with the second
+				memory = rapid.SampledFrom([]int64{0, 1, 1, 30_000}).Draw(t, "memory")
+				cut(t, small)
+				cut(t, large)
+			}
+			if a, b := dump(t, small), dump(t, large); a != b {
+				t.Fatalf("%s the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", at, a, b)
+			}
+			s := small.Stats()
+			left += s.ColdChannels
+			asked := &model.WithCold{Partition: small}
+			if d := m.Diff(asked); d != "" {
+				t.Fatalf("%s, %d of %d channels cold:\n%s", at, s.ColdChannels, s.Channels, d)
+			}
+			asked.Close()
+			answers += asked.Answers
+			if then == 8 {
+				woken += small.Stats().Loaded
+				closePartition(t, small)
+				closePartition(t, large)
+				small, large = openSmall(t, fs[0], c.Settings, &memory), open(t, fs[1], c.Settings)
+				refold(t, small, order[:published], order[published:i+1])
+				refold(t, large, order[:published], order[published:i+1])
+			}
+		}
+		output.both(t, small, large, m, "at the end")
+		cut(t, small)
+		cut(t, large)
+		if a, b := dump(t, small), dump(t, large); a != b {
+			t.Fatalf("at the end the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", a, b)
+		}
+		woken += small.Stats().Loaded
+	})
+	t.Logf("%d times cold after a cut, %d woken, %d answers from the store", left, woken, answers)
+	if left == 0 || woken == 0 || answers == 0 {
+		t.Error("no channel was ever cold")
+	}
+}
+
+// both takes what two partitions emit. The small one emits nothing that the large one does not, and
+// readers miss nothing. It may leave out that a user has nothing in a thread, if that was published
+// before.
+func (d *published) both(t rapid.TB, small, large *projections.Partition, m *model.Model, at string) {
+	t.Helper()
+	var of, all projections.Deltas
+	small.Drain(&of, true)
+	large.Drain(&all, true)
+	lines := map[string]bool{}
+	for _, r := range all.Records {
+		lines[recordText(&r)] = true
+	}
+	for _, r := range of.Records {
+		if line := recordText(&r); !lines[line] {
+			t.Fatalf("%s only the partition with a memory of few channels published %s", at, line)
+		}
+	}
+	d.take(t, &of, m, at, false)
+	d.check(t, m, at)
+}
+
+func recordText(r *projections.OutRecord) string {
+	return fmt.Sprintf("%d/%d %q = %x", r.Topic, r.Partition, r.Key, r.Value)
+}
+
+// channelsOf returns the channels that some records name.
+func channelsOf(list []script.Record) (ids [][]byte) {
+	for _, r := range list {
+		switch {
+		case r.Message != nil:
+			ids = append(ids, r.Message.ChannelID)
+		case r.Read != nil:
+			ids = append(ids, r.Read.ChannelID)
+		default:
+			ids = append(ids, r.Delivery.ChannelID)
+		}
+	}
+	return ids
+}
+
+// openSmall is open with the memory to use.
+func openSmall(t rapid.TB, fs vfs.FS, s projections.Settings, memory *int64) *projections.Partition {
+	return openWith(t, s, projections.Options{FS: fs, MemTableSize: 256 << 10, Memory: func() int64 { return *memory }})
+}

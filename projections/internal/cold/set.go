@@ -1,0 +1,123 @@
+// Package cold has what memory keeps of cold channels: channels that are in the store only (DESIGN
+// §5, Hot and cold). There are two kinds:
+//
+//   - Readers know the channel. Memory keeps its id, and for each of its users that they have
+//     something there: four bytes a pair, instead of a row. Queries read it from the store.
+//   - For readers the channel does not exist: it was deleted, or no record of chat.messages has
+//     named it. Memory keeps a hash of its id.
+//
+// In either case, the first event that names the channel loads it. Leaving and coming back change
+// no record, no digest and no delta.
+//
+//	set.go    cold channels
+//	list.go   the cold channels of a user
+package cold
+
+import (
+	"bytes"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/identity"
+)
+
+// Set is the cold channels of a partition.
+type Set struct {
+	Blobs    *arena.Blobs // has the ids
+	Channels arena.Slab[Channel]
+	Count    int   // channels that are cold and that readers know
+	Pairs    int   // rows in them
+	Loaded   int64 // how often one of them has come back
+
+	table   arena.Table // of Channels, by id
+	lists   arena.Slab[list]
+	unknown arena.ColdSet // of ids that readers do not know
+}
+
+// Channel is a channel that readers know and that is cold, or was.
+type Channel struct {
+	ID    uint32 // the id's blob
+	Now   uint32 // the channel while it is in memory, 0 = it is cold
+	Left  uint32 // how often it has left memory
+	Pairs uint32 // rows that left with it
+	Large bool   // whether it is large, while it is cold
+	// Upto has the offset + 1 of the last record of each input that named the channel, while it is
+	// cold.
+	Upto identity.Position
+}
+
+func hash(id []byte) uint64 { return arena.Mix(xxh3.Hash(id)) }
+
+// Of returns the index in Channels of a channel that is cold or was, or 0.
+func (s *Set) Of(id []byte) uint32 {
+	if s.Channels.Unused() {
+		return 0
+	}
+	return s.table.Find(hash(id), func(ref uint32) bool { return bytes.Equal(s.Blobs.Get(s.Channels.At(ref).ID), id) })
+}
+
+// Has reports whether readers know a channel with this id that is cold.
+func (s *Set) Has(id []byte) bool {
+	ref := s.Of(id)
+	return ref != 0 && s.Channels.At(ref).Now == 0
+}
+
+// MayHave reports whether the store may have a channel that is not in memory.
+func (s *Set) MayHave(id []byte) bool { return s.Has(id) || s.unknown.Has(xxh3.Hash(id)) }
+
+// Unknown notes that the store may have a channel with this id that readers do not know.
+func (s *Set) Unknown(id []byte) { s.unknown.Add(xxh3.Hash(id)) }
+
+// Leaves notes that a channel that readers know leaves memory, and returns its index in Channels.
+// lastM is the offset + 1 of its last record in chat.messages.
+func (s *Set) Leaves(id []byte, large bool, lastM int64) uint32 {
+	ref := s.Of(id)
+	if ref == 0 {
+		ref = s.Channels.Push(Channel{ID: s.Blobs.Put(id)})
+		s.table.Insert(hash(id), ref)
+	}
+	c := s.Channels.At(ref)
+	c.Now, c.Large, c.Upto = 0, large, identity.Position{events.Messages: lastM}
+	c.Left++
+	s.Count++
+	return ref
+}
+
+// RowLeaves notes that a user has a row in a channel that leaves memory. lastR and lastD are the
+// offsets + 1 of the row's last records in chat.reads and chat.deliveries.
+func (s *Set) RowLeaves(ref uint32, lastR, lastD int64) {
+	c := s.Channels.At(ref)
+	c.Upto[events.Reads], c.Upto[events.Deliveries] = max(c.Upto[events.Reads], lastR), max(c.Upto[events.Deliveries], lastD)
+	c.Pairs++
+	s.Pairs++
+}
+
+// Returns notes that a cold channel is in memory again.
+func (s *Set) Returns(ref, channel uint32) {
+	c := s.Channels.At(ref)
+	s.Pairs -= int(c.Pairs)
+	c.Now, c.Pairs, c.Large = channel, 0, false
+	s.Count--
+	s.Loaded++
+}
+
+// Drop removes a deleted channel, which is in memory.
+func (s *Set) Drop(ref uint32) {
+	c := s.Channels.At(ref)
+	s.table.Remove(hash(s.Blobs.Get(c.ID)), ref)
+	s.Blobs.Release(c.ID)
+	s.Channels.Release(ref)
+}
+
+// Bytes returns the memory of the set, without the ids.
+func (s *Set) Bytes() int64 {
+	return arena.SlabBytes(&s.Channels) + arena.SlabBytes(&s.lists) + s.table.Bytes() + s.unknown.Bytes()
+}
+
+// IDBytes estimates the memory of the ids.
+func (s *Set) IDBytes() int64 {
+	const each = 32
+	return int64(s.Channels.Len()) * each
+}

@@ -1,0 +1,10 @@
+// Package loading turns stored records into state: all records of a store when it is opened, or
+// those of one channel that comes back into memory. It checks that a channel's records are
+// complete.
+//
+//	loader.go    all records, or one channel
+//	record.go    a record of a channel
+//	channel.go   the record of a channel and the pages of its members
+//	thread.go    the records of threads
+//	list.go      the records of a channel, read before
+package loading

@@ -1,0 +1,158 @@
+package loading
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/rules"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// Loader loads records into a fold.
+type Loader struct{ *rules.Fold }
+
+// Records are stored records in key order. A *pebble.Iterator implements it.
+type Records interface {
+	First() bool
+	Next() bool
+	Valid() bool
+	Key() []byte
+	Value() []byte
+	Error() error
+	Close() error
+}
+
+// All loads all records under keys.Hot, which are ordered by channel, and closes the iterator. It
+// adds them to the digest of what a store reads when it is opened. All calls loaded once each
+// channel is complete; loaded may take the channel out of memory again.
+func (l Loader) All(it Records, loaded func(ci uint32)) (err error) {
+	defer func() { err = errors.Join(err, it.Close()) }()
+	var id []byte
+	ci := uint32(0)
+	end := func() error {
+		if ci == 0 {
+			return nil
+		}
+		if err := l.complete(ci, l.Channels.At(ci)); err != nil {
+			return err
+		}
+		loaded(ci)
+		ci = 0
+		return nil
+	}
+	for it.First(); it.Valid(); it.Next() {
+		key := it.Key()[1:]
+		n := bytes.IndexByte(key, 0)
+		if n <= 0 || n+1 >= len(key) {
+			return fmt.Errorf("record %q: malformed key", it.Key())
+		}
+		if !bytes.Equal(id, key[:n]) {
+			if err := end(); err != nil {
+				return err
+			}
+			id = append(id[:0], key[:n]...)
+		}
+		if ci, err = l.record(ci, id, key[n+1:], it.Key(), it.Value()); err != nil {
+			return fmt.Errorf("record %q: %w", it.Key(), err)
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return end()
+}
+
+// record loads a record of the channel with an id, and returns the channel's index: 0 for a deleted
+// channel, which stays in the store. rest is the part of the key after the id.
+func (l Loader) record(ci uint32, id, rest, key, val []byte) (uint32, error) {
+	hash := keys.RecordHash(key, val)
+	l.Written.Hot.Add(hash)
+	if rest[0] == keys.HotChannel && len(val) > 0 && val[0]&state.ChannelDeleted != 0 {
+		l.Cold.Unknown(id)
+		return 0, l.decodeChannel(0, &state.Channel{}, val)
+	}
+	if ci == 0 {
+		if ci = l.ChannelOf(id); ci == 0 {
+			ci, _ = l.NewChannel(id)
+		}
+	}
+	return ci, l.into(ci, l.Channels.At(ci), rest[0], rest[1:], hash, val)
+}
+
+// Channel loads one channel, which is empty so far, and closes the iterator. own is the channel's own
+// record if it may be newer than the iterator, or nil; the iterator has all records under Hot of
+// the channel.
+func (l Loader) Channel(ci uint32, c *state.Channel, own []byte, it Records) (err error) {
+	defer func() { err = errors.Join(err, it.Close()) }()
+	// The counts of the partition include channels that are not in memory.
+	customized, seeded := l.Customized, l.SeededChannels
+	defer func() { l.Customized, l.SeededChannels = customized, seeded }()
+	id := l.Blobs.Get(c.ID)
+	var kb [keys.Buf]byte
+	key := keys.AppendHot(kb[:0], id, keys.HotChannel)
+	if own != nil {
+		if err := l.into(ci, c, keys.HotChannel, nil, keys.RecordHash(key, own), own); err != nil {
+			return fmt.Errorf("record %q: %w", key, err)
+		}
+	}
+	if c.Flags&state.ChannelDeleted != 0 {
+		l.Leaving = append(l.Leaving, ci)
+		return nil
+	}
+	for it.First(); it.Valid(); it.Next() {
+		rest := it.Key()[len(key)-1:]
+		if own != nil && rest[0] == keys.HotChannel {
+			continue
+		}
+		if err := l.into(ci, c, rest[0], rest[1:], keys.RecordHash(it.Key(), it.Value()), it.Value()); err != nil {
+			return fmt.Errorf("record %q: %w", it.Key(), err)
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	return l.complete(ci, c)
+}
+
+// complete checks a channel whose records are all loaded, and derives what is not stored: the
+// message tail, the roots of threads, the waiters, and what was published last.
+func (l Loader) complete(ci uint32, c *state.Channel) error {
+	err := l.olderTail(c)
+	if err == nil {
+		err = l.check(c)
+	}
+	if err = errors.Join(err, l.Err()); err != nil {
+		return err // the code below relies on these checks
+	}
+	if x := l.ExtraOf(c); x != nil {
+		for ti := x.Threads; ti != 0; ti = l.Threads.At(ti).Next {
+			if t := l.Threads.At(ti); t.First == 0 {
+				l.FindRoot(c, t)
+			}
+		}
+	}
+	for ref := c.Rows; ref != 0; ref = l.Rows.At(ref).NextRow {
+		r := l.Rows.At(ref)
+		if r.Flags&state.RowThread != 0 {
+			l.follow(r)
+		}
+		if r.Extra == 0 {
+			continue
+		}
+		// An older build, which did not recognize expired ids, may have held an event that names
+		// one.
+		l.SettleOpen(ref)
+		l.Settle(ref)
+		l.Await(ref)
+		l.ListQueued(c, ref, r)
+		// A pair with an open time target may not have been published at its pointer. Everything
+		// else that is visible has been.
+		x := l.ExtraOfPair(r)
+		if len(x.Unsettled)+len(x.Floors) > 0 && !x.OpenInTime() {
+			x.LastSeen = l.Signature(c, r)
+		}
+	}
+	return l.Err()
+}
