@@ -79,6 +79,8 @@ type Config struct {
 	// Memory is the limit that the process divides (config.Memory); 0: none, and each part has its
 	// own default.
 	Memory config.Bytes
+	// HotMemory limits the memory of channels, users and pairs; 0: the share of Memory.
+	HotMemory config.Bytes
 	// ThreadsAlways lists followed threads whatever their age, where 30 days is usual (DESIGN
 	// §4.7). All nodes of a group should have the same.
 	ThreadsAlways bool

@@ -166,6 +166,9 @@ func (n *Node) addProcessor(partitions int32) error {
 		pc.Cache, pc.MemTableSize, pc.QueueBytes = n.blocks, uint64(n.memory.MemTable), int64(n.memory.Queue)
 		pc.CutBytes, pc.HotBytes = int64(n.memory.Dirty), int64(n.memory.Hot)
 	}
+	if c.HotMemory > 0 {
+		pc.HotBytes = int64(c.HotMemory)
+	}
 	pc.Trace = n.traces.engine
 	p, err := processor.New(pc)
 	if err != nil {

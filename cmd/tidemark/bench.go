@@ -26,7 +26,7 @@ import (
 // a Redis of their own, which they fill. The benches of the locks and of the gateway run on
 // embedded servers if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, snapshot, inbox, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
+	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, snapshot, inbox, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
 	Brokers []string `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`

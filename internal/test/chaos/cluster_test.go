@@ -74,12 +74,16 @@ func newCluster(t *testing.T, brokers, nodes, standbys int, flags ...string) *cl
 	g, dir := newGuard(t), t.TempDir()
 	for i := range nodes {
 		name := fmt.Sprintf("node%d", i+1)
+		hot := "0"
+		if i%2 == 1 { // nearly every channel of this node is cold
+			hot = "1KiB"
+		}
 		addr := freeAddr(t)
 		c.nodes = append(c.nodes, &node{
 			t: t, name: name, url: "http://" + addr, data: filepath.Join(dir, name), log: filepath.Join(dir, name+".log"), guard: g,
 			args: append([]string{"run", "--brokers", addrs, "--redis", c.redis.URL, "--roles", "processor,cache,query",
 				"--data-dir", filepath.Join(dir, name), "--listen", addr, "--advertise", "http://" + addr,
-				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--standbys", strconv.Itoa(standbys)}, flags...),
+				"--fanout-limit", strconv.Itoa(fanoutLimit), "--memory", "256MiB", "--hot-memory", hot, "--standbys", strconv.Itoa(standbys)}, flags...),
 		})
 	}
 	t.Cleanup(func() {

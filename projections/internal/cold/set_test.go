@@ -1,0 +1,74 @@
+package cold
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/tidemark/tidemark/projections/internal/arena"
+)
+
+// TestPropertySet: channels leave, come back and are dropped in any order. The lists of users always
+// have exactly their channels, and list only those that are cold.
+func TestPropertySet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var blobs arena.Blobs
+		s := Set{Blobs: &blobs}
+		blobs.Put([]byte("of another kind"))
+		heads := map[string]*uint32{}
+		listed := map[string]map[string]bool{} // by user, channels that are cold or were
+		away := map[string]bool{}              // channels that are cold
+		channel := rapid.StringMatching(`c[0-9]{1,2}`)
+		user := rapid.StringMatching(`u[0-3]`)
+		for range rapid.IntRange(1, 120).Draw(t, "steps") {
+			id := channel.Draw(t, "channel")
+			ref := s.Of([]byte(id))
+			switch {
+			case away[id] && rapid.Bool().Draw(t, "returns"):
+				s.Returns(ref, 7)
+				delete(away, id)
+			case away[id]:
+			case ref != 0 && rapid.IntRange(0, 4).Draw(t, "drop") == 0:
+				for u, of := range listed {
+					if of[id] {
+						s.Unlist(heads[u], ref)
+						delete(of, id)
+					}
+				}
+				s.Drop(ref)
+			default:
+				ref = s.Leaves([]byte(id), false, 5)
+				away[id] = true
+				for _, u := range rapid.SliceOfDistinct(user, rapid.ID[string]).Draw(t, "users") {
+					if heads[u] == nil {
+						heads[u], listed[u] = new(uint32), map[string]bool{}
+					}
+					s.RowLeaves(ref, 3, 2)
+					if !listed[u][id] {
+						s.List(heads[u], ref)
+						listed[u][id] = true
+					}
+				}
+			}
+		}
+		if s.Count != len(away) {
+			t.Fatalf("%d channels are cold, it counts %d", len(away), s.Count)
+		}
+		for u, of := range listed {
+			want := slices.Sorted(maps.Keys(of))
+			want = slices.DeleteFunc(want, func(id string) bool { return !away[id] })
+			var got []string
+			s.Each(*heads[u], func(ref uint32, c *Channel) { got = append(got, string(blobs.Get(c.ID))) })
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Fatalf("the cold channels of %s are %v, want %v", u, got, want)
+			}
+		}
+		for id := range away {
+			if !s.Has([]byte(id)) || !s.MayHave([]byte(id)) {
+				t.Fatalf("%s is cold, and the set does not have it", id)
+			}
+		}
+	})
+}
