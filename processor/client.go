@@ -32,7 +32,7 @@ func (p *Processor) askerOptions() []kgo.Opt {
 func (p *Processor) producerOptions(o *outputs.Outlet) []kgo.Opt {
 	opts := []kgo.Opt{kgo.ProducerLinger(0), kgo.WithLogger(engine.ClientLog{To: p.log})}
 	opts = append(opts, p.cfg.ClientOptions...)
-	opts = append(opts, p.engine.ClientOptions("producer")...)
+	opts = append(opts, p.engine.ProducerOptions(p.publisher.Buffered)...)
 	return append(opts,
 		kgo.Dialer(o.Dial),
 		kgo.DialTLSConfig(nil), // the outlet's own dialer handles TLS

@@ -8,6 +8,8 @@
 //	internal/arrivals watches of users in all partitions
 //	internal/failure  failures that may pass by themselves, and others
 //	internal/group    the members that own and tail a partition
+//	internal/batches  record batches in the brokers' format
+//	internal/sender   producing record batches
 //	internal/outputs  the right to publish, publishing, and the group's offsets
 //	internal/merge    merging the inputs of a partition by timestamp
 //	internal/metrics  counters and histograms

@@ -46,6 +46,8 @@ type Config struct {
 	InstanceID     string
 	SessionTimeout time.Duration
 	StoreRetention time.Duration
+	// ClientProduces leaves the producing of output records to the Kafka client's own producer.
+	ClientProduces bool
 	// NoBreaker keeps folding when most records are bad; they go to the dead letters.
 	NoBreaker bool
 	// CheckChannels is how many random channels a minute are derived from the log again and

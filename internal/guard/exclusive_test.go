@@ -47,7 +47,6 @@ var exclusive = map[string]string{
 	"processor/internal/group/routing.go: Owner: d.mu":          "reads a map and a clock, and starts a guarded goroutine",
 	"processor/internal/outputs/lease.go: Close: c.outlet.mu":   "deletes from a map",
 	"processor/internal/outputs/publish.go: finish: s.mu":       "copies and sets fields",
-	"processor/internal/outputs/publish.go: promise: s.mu":      "appends to a list, formats an error and adds to a counter of a fixed label",
 	"processor/internal/steps/batch.go: fold: f":                "the next statement but one is a defer of a function that releases it; TimeHold between them asks a clock",
 	"processor/internal/steps/batch.go: fold: f 2":              "takes it back between two records, for the defer at the first Lock of the function",
 	"processor/internal/steps/progress.go: Wait: p.mu":          "writes to a map, and closes the channel of a waiter that has just been made",

@@ -29,6 +29,7 @@ var houses = []struct {
 		{"top", []string{"loading", "outbox", "store", "views"}},
 	}},
 	{"processor", "steps", []level{
+		{"sending", []string{"batches", "sender"}},
 		{"base", []string{"arrivals", "failure", "group", "life", "outputs"}},
 		{"setup", []string{"merge", "opening", "setup"}},
 		{"queues", []string{"inbox", "metrics"}},

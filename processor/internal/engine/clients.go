@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/plugin/kprom"
 
@@ -14,11 +15,25 @@ import (
 
 // ClientOptions returns the options that every client has, by the role of the client.
 func (r *Engine) ClientOptions(role string) []kgo.Opt {
+	return r.clientOptions(role, r.Config.Registerer)
+}
+
+// ProducerOptions returns those of the producer. Its gauges of buffered records include the records
+// that buffered reports.
+func (r *Engine) ProducerOptions(buffered func() (records, bytes int64)) []kgo.Opt {
+	to := r.Config.Registerer
+	if to != nil {
+		to = withBuffered{to, buffered}
+	}
+	return r.clientOptions("producer", to)
+}
+
+func (r *Engine) clientOptions(role string, to prometheus.Registerer) []kgo.Opt {
 	return []kgo.Opt{
 		kgo.SeedBrokers(r.Config.Brokers...),
 		kgo.ClientID("tidemark-" + role),
 		kgo.WithHooks(kprom.NewMetrics("tidemark", kprom.Subsystem("processor_kafka"), kprom.WithClientLabel(),
-			kprom.Registerer(r.Config.Registerer))),
+			kprom.Registerer(to))),
 		kgo.DisableClientMetrics(),
 	}
 }

@@ -4,7 +4,8 @@
 //
 // Its files, in the order in which to read them:
 //
-//	engine.go   the identities of the cluster and the topics, read once at the start
-//	survey.go   the bounds of the logs, and whether the topics are still the same
-//	clients.go  options of the Kafka clients
+//	engine.go    the identities of the cluster and the topics, read once at the start
+//	survey.go    the bounds of the logs, and whether the topics are still the same
+//	clients.go   options of the Kafka clients
+//	buffered.go  gauges of the producer's client
 package engine

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,22 +16,29 @@ import (
 
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/internal/kafkaadmin"
+	"github.com/tidemark/tidemark/processor/internal/batches"
+	"github.com/tidemark/tidemark/processor/internal/sender"
 )
 
 // Publisher produces the output records of all partitions. It replaces its producer whenever
 // abandoned records of it may still be on their way. Records of the next producer come after those
 // or replace them (fence.go).
 type Publisher struct {
-	Ctx        context.Context // ends with the publisher
-	Connect    func() (*Producer, error)
-	Roster     *Roster
-	Fences     *Fencer
-	Unread     string // topics in which a value replaces an earlier one
-	Channels   string
-	Partitions func() int32 // of the output topics
-	Named      func()       // called when the group does not have the producer's id yet
-	Log        *slog.Logger
-	Counts     Counts
+	Ctx      context.Context // ends with the publisher
+	Connect  func() (*Producer, error)
+	Roster   *Roster
+	Fences   *Fencer
+	Unread   string // topics in which a value replaces an earlier one
+	Channels string
+	Receipts string
+	// ClientProduces leaves all producing to the Kafka client. Otherwise the client produces dead
+	// letters only, and a Sender the rest.
+	ClientProduces bool
+	Compressor     kgo.Compressor
+	Partitions     func() int32 // of the output topics
+	Named          func()       // called when the group does not have the producer's id yet
+	Log            *slog.Logger
+	Counts         Counts
 
 	Current atomic.Pointer[Producer]
 	tasks   sync.WaitGroup
@@ -48,6 +56,15 @@ type Producer struct {
 	Client *kgo.Client
 	Outlet *Outlet
 	id     int64
+	sender *sender.Sender // nil: the client produces everything
+}
+
+// Close ends the producer. Records without an outcome fail.
+func (p *Producer) Close() {
+	if p.sender != nil {
+		p.sender.Close()
+	}
+	p.Client.Close()
 }
 
 // Begin creates the first producer.
@@ -63,9 +80,18 @@ func (p *Publisher) renew(old *Producer) {
 	p.Roster.Become(-1)
 	old.Outlet.close()
 	p.task(func() {
-		old.Client.Close()
+		old.Close()
 		p.next()
 	})
+}
+
+// Buffered returns how many records wait for an outcome, and their bytes, without those of the
+// client.
+func (p *Publisher) Buffered() (records, bytes int64) {
+	if prod := p.Current.Load(); prod != nil && prod.sender != nil {
+		return prod.sender.Buffered()
+	}
+	return 0, 0
 }
 
 // RenewNow abandons the current producer, if there is one.
@@ -82,9 +108,14 @@ func (p *Publisher) next() {
 		prod, err := p.Connect()
 		if err == nil {
 			ctx, cancel := context.WithTimeout(p.Ctx, 10*time.Second)
-			prod.id, _, err = prod.Client.ProducerID(ctx)
+			var epoch int16
+			prod.id, epoch, err = prod.Client.ProducerID(ctx)
 			cancel()
 			if err == nil {
+				if !p.ClientProduces {
+					prod.sender = sender.New(sender.Config{Client: prod.Client, Producer: batches.Producer{ID: prod.id, Epoch: epoch},
+						Compressor: p.Compressor, Log: p.Log})
+				}
 				p.Current.Store(prod)
 				p.Roster.Become(prod.id)
 				p.Named()
@@ -111,7 +142,7 @@ func (p *Publisher) Close(cancel context.CancelFunc) {
 	cancel()
 	p.tasks.Wait()
 	if prod := p.Current.Swap(nil); prod != nil {
-		prod.Client.Close()
+		prod.Close()
 	}
 }
 
@@ -170,13 +201,15 @@ type set struct {
 	number int32 // number of the partition
 	done   func(error)
 
-	left   atomic.Int64
-	mu     sync.Mutex
-	prod   *Producer
-	failed []*kgo.Record
-	err    error // the first error that a retry cannot fix, else the last one
-	fatal  bool
-	tries  int
+	left    atomic.Int64 // outcomes that are missing
+	mu      sync.Mutex
+	prod    *Producer
+	records []*kgo.Record // that are being produced
+	failed  []*kgo.Record
+	again   map[*kgo.Record]bool // failed, as a set
+	err     error                // the first error that a retry cannot fix, else the last one
+	fatal   bool
+	tries   int
 }
 
 // Publish produces records of a partition and calls done once, when all are acknowledged or the
@@ -194,26 +227,90 @@ func (s *set) produce(records []*kgo.Record) {
 		s.done(err)
 		return
 	}
-	s.prod = prod
-	s.left.Store(int64(len(records)))
+	s.prod, s.records = prod, records
+	s.left.Store(1) // this function
+	if own, others := s.split(records); len(own) > 0 {
+		if err := prod.sender.Send(s.ctx, own, s); err != nil {
+			s.refuse(own[0].Topic, own[0].Partition, err, own...)
+		}
+		records = others
+	}
+	s.left.Add(int64(len(records)))
 	for _, r := range records {
 		prod.Client.Produce(s.ctx, r, s.promise)
 	}
+	s.settle()
 }
 
+// split returns the records that the producer's sender sends, and those that its client produces:
+// dead letters, which may be larger than a batch.
+func (s *set) split(records []*kgo.Record) (own, others []*kgo.Record) {
+	client := func(r *kgo.Record) bool {
+		return s.prod.sender == nil || r.Topic != s.p.Unread && r.Topic != s.p.Channels && r.Topic != s.p.Receipts
+	}
+	if !slices.ContainsFunc(records, client) {
+		return records, nil
+	}
+	for _, r := range records {
+		if client(r) {
+			others = append(others, r)
+		} else {
+			own = append(own, r)
+		}
+	}
+	return own, others
+}
+
+// promise gets the outcome of a record from the client.
 func (s *set) promise(r *kgo.Record, err error) {
 	if err != nil {
-		s.mu.Lock()
-		s.failed = append(s.failed, r)
-		if !s.fatal {
-			s.err, s.fatal = fmt.Errorf("%s/%d: %w", r.Topic, r.Partition, kafkaadmin.Refused(r.Topic, "Write", err)), !retriable(err)
-			// A worker that ends abandons its records in flight. That does not count as a refusal.
-			if s.fatal && s.ctx.Err() == nil {
-				s.p.Counts.Refused.WithLabelValues(r.Topic).Inc()
+		s.refuse(r.Topic, r.Partition, err, r)
+	}
+	s.settle()
+}
+
+// Expect and Settled implement sender.Promise.
+
+func (s *set) Expect() { s.left.Add(1) }
+
+func (s *set) Settled(topic string, partition int32, err error) {
+	if err != nil {
+		// Those of the partition in batches before are produced again, too: all follow each other.
+		var failed []*kgo.Record
+		for _, r := range s.records {
+			if r.Topic == topic && r.Partition == partition {
+				failed = append(failed, r)
 			}
 		}
-		s.mu.Unlock()
+		s.refuse(topic, partition, err, failed...)
 	}
+	s.settle()
+}
+
+// refuse notes records that failed.
+func (s *set) refuse(topic string, partition int32, err error, records ...*kgo.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.again == nil {
+		s.again = map[*kgo.Record]bool{}
+	}
+	for _, r := range records {
+		if !s.again[r] {
+			s.again[r] = true
+			s.failed = append(s.failed, r)
+		}
+	}
+	if s.fatal {
+		return
+	}
+	s.err, s.fatal = fmt.Errorf("%s/%d: %w", topic, partition, kafkaadmin.Refused(topic, "Write", err)), !retriable(err)
+	// A worker that ends abandons its records in flight. That does not count as a refusal.
+	if s.fatal && s.ctx.Err() == nil {
+		s.p.Counts.Refused.WithLabelValues(topic).Inc()
+	}
+}
+
+func (s *set) settle() {
 	if s.left.Add(-1) == 0 {
 		s.finish()
 	}
@@ -222,7 +319,7 @@ func (s *set) promise(r *kgo.Record, err error) {
 func (s *set) finish() {
 	s.mu.Lock()
 	failed, err, fatal := s.failed, s.err, s.fatal
-	s.failed, s.err = nil, nil
+	s.failed, s.again, s.err = nil, nil, nil
 	s.mu.Unlock()
 	if err == nil || fatal || s.ctx.Err() != nil {
 		s.done(err)

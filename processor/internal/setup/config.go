@@ -131,6 +131,10 @@ type Config struct {
 	// a group should agree.
 	ThreadsAlways bool
 
+	// ClientProduces leaves the producing of all output records to the Kafka client's own producer.
+	// By default it produces the dead letters only.
+	ClientProduces bool
+
 	// OnHold is called after each hold of a partition's lock (projections.Options.OnHold). It is
 	// for benches.
 	OnHold func(cause string) (done func())
