@@ -161,6 +161,9 @@ func (p *Fold) SettleOpen(ref uint32) {
 	}
 	if threads != forThreadsIn(x.OpenReads) {
 		p.threadsRead(c, r, before)
+		if p.Settings.TrimLog {
+			p.followsChanged(r) // they may have reached less until this record (State.Reach)
+		}
 	}
 }
 
