@@ -26,7 +26,7 @@ import (
 // a Redis of their own, which they fill. The benches of the locks and of the gateway run on
 // embedded servers if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, snapshot, inbox, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
+	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, logs, snapshot, inbox, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
 	Brokers []string `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
@@ -43,10 +43,10 @@ Example:
 }
 
 // benches are in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "cold", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
+var benches = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
 
 // alone are the benches that need no brokers.
-var alone = []string{"fold", "scale", "memory", "cold", "snapshot", "inbox", "locks", "gateway"}
+var alone = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "locks", "gateway"}
 
 // swarmName is the bench that runs the clients for the bench of the gateway, which starts them in a
 // process of their own.
@@ -138,6 +138,8 @@ func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result
 			return partition.Cold(a.Ctx)
 		}
 		return inOwnProcess(a.Ctx, name)
+	case "logs":
+		return partition.Logs(a.Ctx)
 	case "snapshot":
 		return partition.Snapshots(a.Ctx)
 	case "inbox":

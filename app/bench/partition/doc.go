@@ -5,6 +5,7 @@
 //	fold.go       the benches fold and scale
 //	memory.go     the bench memory
 //	cold.go       the bench cold
+//	logs.go       the bench logs: what old messages take
 //	snapshot.go   the bench snapshot
 //	readfs.go     counts what a snapshot reads
 package partition

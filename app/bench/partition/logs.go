@@ -1,0 +1,120 @@
+package partition
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/tidemark/tidemark/app/bench/gauge"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// oldMessages is how many messages Logs folds.
+const oldMessages = 10_000_000
+
+// Logs measures what a store takes in which the log of a channel ends (--trim-log): messages of 27
+// years, of which all but the newest 1 % are older than the retention. Their ids do not grow with
+// time, so each message that can still be named has an index entry.
+func Logs(ctx context.Context) ([]gauge.Result, error) { return logsOf(ctx, oldMessages) }
+
+func logsOf(ctx context.Context, n int) ([]gauge.Result, error) {
+	dir, err := os.MkdirTemp("", "tidemark-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	store := filepath.Join(dir, "store")
+	largest, err := foldOld(ctx, store, n)
+	if err != nil {
+		return nil, err
+	}
+	disk, err := compacted(store)
+	if err != nil {
+		return nil, err
+	}
+	limit := float64(n) * 4 / 1e6
+	return []gauge.Result{{
+		Name: fmt.Sprintf("S6: a store of %d messages, 1 %% of them within the retention", n),
+		Goals: []gauge.Goal{
+			gauge.AtMost("MB after compaction", float64(disk)/1e6, limit),
+			gauge.AtMost("MB at most while it grows, Pebble's log included", float64(largest)/1e6, 1.2*limit),
+		},
+		Note: fmt.Sprintf("%.2f bytes a message", float64(disk)/float64(n)),
+	}}, nil
+}
+
+// foldOld folds n messages and returns the largest size of the store's directory after a cut.
+func foldOld(ctx context.Context, dir string, n int) (largest int64, err error) {
+	settings := projections.DefaultSettings()
+	settings.TrimLog = true
+	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: settings}
+	for i, name := range events.InputTopics {
+		id.Topics[i].Name = name
+	}
+	p, err := projections.Open(dir, id, projections.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer p.Close()
+	d := driver{p: p, replaying: true}
+	const years, day = 27, int64(24 * 3600 * 1000)
+	step := years * 365 * day / int64(n)
+	rng := rand.New(rand.NewPCG(1, 2))
+	now := int64(1_000_000_000_000)
+	for i := range n {
+		now += rng.Int64N(2*step + 1)
+		channel := fmt.Appendf(nil, "channel-%018d", rng.IntN(max(1, n/10_000)))
+		user := fmt.Appendf(nil, "user-%021d", rng.IntN(20))
+		message := fmt.Appendf(nil, "%016x%010x", rng.Uint64(), rng.Uint64()>>24)
+		p.Lock()
+		p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: channel, MessageID: message, SenderID: user, OccurredAt: now}, int64(i), now)
+		if i%1000 == 999 {
+			at := int64(i / 1000)
+			p.FoldRead(&events.Read{Kind: events.KindReadUpTo, Target: events.TargetSeq, Seq: 1, ChannelID: channel, UserID: user, OccurredAt: now}, at, now)
+			p.FoldDelivery(&events.Delivery{Kind: events.KindDelivered, ChannelID: channel, UserID: user, MessageID: message, OccurredAt: now}, at, now)
+		}
+		p.Unlock()
+		if i%20_000 != 19_999 && i != n-1 {
+			continue
+		}
+		d.drainNow()
+		if err := d.cutNow(); err != nil {
+			return 0, err
+		}
+		size, err := sizeOf(dir)
+		if err != nil {
+			return 0, err
+		}
+		largest = max(largest, size)
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+	}
+	return largest, nil
+}
+
+// sizeOf returns the size of the files in a directory. A file may be removed meanwhile.
+func sizeOf(dir string) (size int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return ignoreGone(err)
+		}
+		info, err := e.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return ignoreGone(err)
+	})
+	return size, err
+}
+
+func ignoreGone(err error) error {
+	if os.IsNotExist(err) {
+		return nil
+	}
+	return err
+}
