@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/tidemark/tidemark/projections/internal/cold"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // ColdRead reads cold channels for queries. It loads them into a Partition of its own, which is as
@@ -96,7 +97,11 @@ func (r *ColdRead) Load() (*Partition, error) {
 			continue
 		}
 		ci, c := r.part.rules.NewChannel(id)
-		if err := (backing{r.part}).LoadCold(ci, c, id); err != nil {
+		err := (backing{r.part}).LoadCold(ci, c, id)
+		if err == nil && c.Dirty&state.DirtyStored == 0 {
+			err = state.ErrNoRecord
+		}
+		if err != nil {
 			r.part.rules.Fail(fmt.Errorf("loading channel %q: %w", id, err))
 			break
 		}

@@ -130,6 +130,14 @@ func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
 	p.rules.Vacated = append(p.rules.Vacated, r.User)
 }
 
+// leaveSome calls leaveUsers if many rows were vacated, so that its lists stay short.
+func (p *Partition) leaveSome(t *turn) {
+	const many = 4096
+	if len(p.rules.Vacated) >= many {
+		p.leaveUsers(t)
+	}
+}
+
 // leaveUsers removes vacated rows from the lists of their users, and drops users without rows.
 func (p *Partition) leaveUsers(t *turn) {
 	slices.Sort(p.rules.Vacated)

@@ -33,5 +33,6 @@ func (p *Partition) loaded(ci uint32, t *turn) {
 	}
 	if p.evictable(c) || p.Crowded() > 1 && p.rules.MayRest(ci, c) {
 		p.evict(ci, t)
+		p.leaveSome(t)
 	}
 }

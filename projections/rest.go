@@ -51,6 +51,7 @@ func (p *Partition) Rest() {
 			c.Dirty &^= state.ChannelUsed
 		} else if p.rules.MayRest(p.hand, c) {
 			p.evict(p.hand, t)
+			p.leaveSome(t)
 		}
 	}
 	p.leaveUsers(t)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"github.com/zeebo/xxh3"
@@ -163,16 +164,23 @@ func (p *State) PairOrNone(ci uint32, userID string) *Row {
 	return &Row{Channel: ci, Ord: NoOrdinal}
 }
 
+// ErrNoRecord is the error of a cold channel that the store does not have.
+var ErrNoRecord = errors.New("corrupt: its record is missing")
+
 // loadIfCold loads a new channel if it is cold.
 func (p *State) loadIfCold(ci uint32, c *Channel, id []byte) {
 	if !p.Cold.MayHave(id) {
 		return
 	}
-	if err := p.Backing.LoadCold(ci, c, id); err != nil {
+	ref := p.Cold.Of(id)
+	err := p.Backing.LoadCold(ci, c, id)
+	if err == nil && ref != 0 && c.Dirty&DirtyStored == 0 {
+		err = ErrNoRecord
+	}
+	if err != nil {
 		p.Fail(fmt.Errorf("loading channel %q: %w", id, err))
 		return
 	}
-	ref := p.Cold.Of(id)
 	if ref == 0 {
 		return
 	}
