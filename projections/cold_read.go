@@ -3,7 +3,6 @@ package projections
 import (
 	"bytes"
 	"fmt"
-	"math/bits"
 
 	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -59,18 +58,11 @@ func (p *Partition) SameCold(userID string, r *ColdRead) bool {
 	return mark == r.mark
 }
 
-// eachCold calls fn for each cold channel of a user, some more than once. It returns 0 if there are
-// none, else a hash of what they are: a channel that was in memory meanwhile changes it.
+// eachCold is cold.Set.Mark for a user.
 func (p *Partition) eachCold(userID string, fn func(*cold.Channel)) (mark uint64) {
-	u := p.rules.UserOf([]byte(userID))
-	if u == 0 {
-		return 0
+	if u := p.rules.UserOf([]byte(userID)); u != 0 {
+		mark = p.rules.Cold.Mark(p.rules.Users.At(u).Cold, fn)
 	}
-	p.rules.Cold.Each(p.rules.Users.At(u).Cold, func(ref uint32, c *cold.Channel) {
-		mark = (bits.RotateLeft64(mark, 23) ^ (uint64(ref)<<32 | uint64(c.Left))) * 0x9e3779b97f4a7c15 // a factor that mixes well
-		mark |= 1
-		fn(c)
-	})
 	return mark
 }
 

@@ -27,7 +27,8 @@
 //	leave_threads.go    freeing the memory of threads that nobody follows any more
 //	open.go             opening and closing a store
 //	load.go             turning stored records into state
-//	rest.go             which channels leave memory
+//	rest.go             taking channels out of memory
+//	resting.go          which channels may leave
 //	cold.go             channels that are in the store only
 //	cold_read.go        reading them for queries
 //	fetch.go            reading them for events

@@ -2,12 +2,7 @@ package projections
 
 import (
 	"bytes"
-	"context"
-	"errors"
-	"slices"
 
-	"github.com/tidemark/tidemark/internal/guard"
-	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 )
 
@@ -28,13 +23,8 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	if len(cold) == 0 {
 		return nil
 	}
-	slices.SortFunc(cold, func(a, b *loading.List) int { return bytes.Compare(a.ID, b.ID) })
-	cold = slices.CompactFunc(cold, func(a, b *loading.List) bool { return bytes.Equal(a.ID, b.ID) })
-	g, _ := guard.WithContext(context.Background())
-	for part := range slices.Chunk(cold, max(fetchPart, (len(cold)+fetchers-1)/fetchers)) {
-		g.Go("reading channels", func() error { return p.readAll(part) })
-	}
-	if err := g.Wait(); err != nil {
+	cold, err := loading.Read(cold, func() (loading.Seeker, error) { return p.records.NewIter(nil) })
+	if err != nil {
 		return p.rules.FirstError(err)
 	}
 	t := &turn{p: p, cause: "fetch"}
@@ -47,30 +37,4 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	}
 	p.fetched = nil
 	return p.rules.Err()
-}
-
-const (
-	fetchers  = 4 // goroutines that read the store
-	fetchPart = 8 // channels that are worth a goroutine
-)
-
-// readAll reads the records of some channels, which are in order.
-func (p *Partition) readAll(cold []*loading.List) (err error) {
-	it, err := p.records.NewIter(nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, it.Close()) }()
-	var kb [keys.Buf]byte
-	for _, x := range cold {
-		prefix := keys.AppendHot(kb[:0], x.ID, 0)
-		prefix = prefix[:len(prefix)-1]
-		for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
-			x.Add(it.Key(), it.Value())
-		}
-		if err := it.Error(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

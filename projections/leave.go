@@ -75,7 +75,7 @@ func (p *Partition) evict(ci uint32, t *turn) {
 	id := p.rules.Blobs.Get(c.ID)
 	delete(p.rules.VacantThreads, ci)
 	p.rules.ChannelTable.Remove(state.IDHash(id), ci)
-	cold := p.rules.Leaves(id, c)
+	cold := p.noteLeaves(id, c)
 	for ref := c.Rows; ref != 0; {
 		r := p.rules.Rows.At(ref)
 		next := r.NextRow
@@ -83,7 +83,7 @@ func (p *Partition) evict(ci uint32, t *turn) {
 			p.dropThreadRow(ref, r)
 		} else {
 			if cold != 0 {
-				p.rules.RowLeaves(cold, r)
+				p.noteRowLeaves(cold, r)
 			}
 			p.vacate(ci, ref, r)
 		}

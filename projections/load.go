@@ -31,7 +31,7 @@ func (p *Partition) loaded(ci uint32, t *turn) {
 	if p.planted != nil {
 		p.planted("checked")
 	}
-	if p.evictable(c) || p.Crowded() > 1 && p.rules.MayRest(ci, c) {
+	if p.evictable(c) || p.Crowded() > 1 && p.mayRest(ci, c) {
 		p.evict(ci, t)
 		p.leaveSome(t)
 	}

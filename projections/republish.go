@@ -1,9 +1,8 @@
 package projections
 
 import (
-	"bytes"
-
-	"github.com/tidemark/tidemark/projections/internal/cold"
+	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // Republish marks everything that the records from position since on have changed, so that the next
@@ -16,19 +15,33 @@ func (p *Partition) Republish(since Position) {
 	t := &turn{p: p, cause: "again"}
 	t.begin()
 	defer t.end()
-	p.loadSince(since, t)
-	p.rules.Republish(since, func() { t.spend(1) })
+	p.rules.LoadSince(since, func() { t.spend(1) })
+	p.markSince(since, t)
 }
 
-// loadSince loads the cold channels that a record from position since on has named.
-func (p *Partition) loadSince(since Position, t *turn) {
-	set := &p.rules.Cold
-	set.Channels.Each(func(_ uint32, c *cold.Channel) {
-		for in := range since {
-			if c.ID != 0 && c.Now == 0 && c.Upto[in] > since[in] {
-				p.rules.EnsureChannel(bytes.Clone(set.Blobs.Get(c.ID)))
-			}
+// markSince marks everything that the records from position since on have changed, so that the next
+// drain publishes it again.
+//
+// The state has the position of the last record of each channel and pair, but not which records
+// changed what. So markSince marks all members of a channel with a new message. It cannot mark
+// anything that has left memory: the pairs of a deleted channel and of an erased user, and channels
+// that only reads name.
+func (p *Partition) markSince(since Position, t *turn) {
+	p.rules.Channels.Each(func(ci uint32, c *state.Channel) {
+		messages := c.LastM > since[events.Messages]
+		if messages {
+			p.rules.ChannelChanged(ci, c)
 		}
-		t.spend(1)
+		for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
+			r := p.rules.Rows.At(ref)
+			pair := p.rules.PairOf(r)
+			if messages || pair.LastR > since[events.Reads] || pair.LastD > since[events.Deliveries] {
+				p.rules.PairChanged(ref)
+				if r.Flags&state.RowThread != 0 {
+					p.rules.Follows.At(r.Scope).LastSeen = state.SeenUnknown
+				}
+			}
+			t.spend(1)
+		}
 	})
 }

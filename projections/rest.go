@@ -12,7 +12,7 @@ func (p *Partition) hotLimit() int64 {
 	if limit <= 0 {
 		return 0
 	}
-	return max(limit-p.rules.Fixed(), limit/8, 1)
+	return max(limit-p.fixed(), limit/8, 1)
 }
 
 // Crowded returns how many times over its limit the memory of channels is: 1 when it is reached, 0
@@ -22,7 +22,7 @@ func (p *Partition) Crowded() float64 {
 	if limit == 0 {
 		return 0
 	}
-	return float64(p.rules.InUse()) / float64(limit)
+	return float64(p.inUse()) / float64(limit)
 }
 
 // Rest takes channels out of memory until the rest fits into the limit of Options.Memory. A channel
@@ -31,14 +31,14 @@ func (p *Partition) Crowded() float64 {
 // the channels that the cut wrote. Cut calls Rest itself.
 func (p *Partition) Rest() {
 	limit := p.hotLimit()
-	if limit == 0 || p.rules.InUse() <= limit || len(p.rules.ErasedPairs) > 0 || p.outstanding() {
+	if limit == 0 || p.inUse() <= limit || len(p.rules.ErasedPairs) > 0 || p.outstanding() {
 		return
 	}
 	t := &turn{p: p, cause: "release"}
 	t.begin()
 	defer t.end()
 	end := p.rules.Channels.End()
-	for looked := uint32(0); looked < 2*end && p.rules.InUse() > limit-limit/8; looked++ {
+	for looked := uint32(0); looked < 2*end && p.inUse() > limit-limit/8; looked++ {
 		if p.hand++; p.hand >= end {
 			p.hand = 1
 		}
@@ -49,7 +49,7 @@ func (p *Partition) Rest() {
 		c := p.rules.Channels.At(p.hand)
 		if c.Dirty&state.ChannelUsed != 0 {
 			c.Dirty &^= state.ChannelUsed
-		} else if p.rules.MayRest(p.hand, c) {
+		} else if p.mayRest(p.hand, c) {
 			p.evict(p.hand, t)
 			p.leaveSome(t)
 		}

@@ -13,7 +13,8 @@
 //	settings.go  a user's settings of a channel: level, flag, filing, hidden messages, line, labels
 //	pair.go      one user in one channel: which messages are unread, which are hidden
 //	named.go     what answers still have of an old message: its id, its sender, its preview
-//	trimmed.go   messages that events have forgotten
+//	ended.go     messages that events have forgotten
+//	trimmed.go   what the log has trimmed
 //	received.go  when a user received, read or viewed a message
 //	receipts.go  who received and read a message
 //	view.go      what a user sees of a channel

@@ -186,9 +186,3 @@ func texts(ids [][]byte) []string {
 
 // forgetAfter is how much longer than the index a message is remembered: a week (DESIGN §5).
 const forgetAfter = lapse
-
-// remembers reports whether an event knows that a message exists. logTime is the message's, now the
-// log time of the event's own topic.
-func (t *timeline) remembers(logTime, now int64) bool {
-	return !t.settings.TrimLog || now-logTime <= t.settings.IndexRetention+forgetAfter
-}

@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("breaker %+v; logger, registerer, clock or store missing", got.Breaker)
 	}
 	// A number or time has no default only if zero turns its feature off.
-	off := map[string]bool{"MemTableSize": true, "Standbys": true, "SnapshotEvery": true, "StoreRetention": true}
+	off := map[string]bool{"MemTableSize": true, "Standbys": true, "SnapshotEvery": true, "StoreRetention": true, "HotBytes": true}
 	v := reflect.ValueOf(got.Config)
 	for i := range v.NumField() {
 		f := v.Type().Field(i)

@@ -1,5 +1,7 @@
 package cold
 
+import "math/bits"
+
 // list is a part of a user's list of channels that are cold or were. It may list a channel twice, or
 // one in which the user has nothing any more.
 type list struct {
@@ -59,4 +61,15 @@ func (s *Set) Each(first uint32, fn func(ref uint32, c *Channel)) {
 			}
 		}
 	}
+}
+
+// Mark calls fn for each channel of a list that is cold, more than once for some. It returns 0 if
+// there are none, else a hash of what they are: a channel that was in memory meanwhile changes it.
+func (s *Set) Mark(first uint32, fn func(*Channel)) (mark uint64) {
+	s.Each(first, func(ref uint32, c *Channel) {
+		mark = (bits.RotateLeft64(mark, 23) ^ (uint64(ref)<<32 | uint64(c.Left))) * 0x9e3779b97f4a7c15 // a factor that mixes well
+		mark |= 1
+		fn(c)
+	})
+	return mark
 }

@@ -7,4 +7,5 @@
 //	channel.go   the record of a channel and the pages of its members
 //	thread.go    the records of threads
 //	list.go      the records of a channel, read before
+//	read.go      reading those of several channels
 package loading

@@ -8,4 +8,5 @@
 //	evaluate.go      where the pointer is while events wait
 //	own.go           the own posts of a user, which move the pointer as reads do
 //	with_threads.go  reads of the channel that read its threads too
+//	stands.go        flags and filings, which later messages end; queued messages
 package pending

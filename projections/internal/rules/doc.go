@@ -24,7 +24,6 @@
 //	deleted_reads.go   reads of a deleted channel
 //	await.go           triggers of waiting rows
 //	receipt_marks.go   receipts to publish and to store
-//	republish.go       publishing again from a store that is ahead of the group
 //	marks.go           marks for the next drain
 //	signature.go       a hash of a delta, to detect whether an event changes it
 //	thread_scope.go    the view of a thread
@@ -32,6 +31,5 @@
 //	counts.go          unread counts
 //	excluded.go        the positions that a delta of a large channel lists
 //	queued.go          messages queued for a user who was offline
-//	stands.go          flags and filings that still hold
 //	scope.go           the effect of a user's reads on a scope
 package rules

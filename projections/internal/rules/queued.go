@@ -42,15 +42,3 @@ func (p *Fold) dropQueued(ref uint32, r *state.Row) {
 		p.TouchPairExtra(ref, r)
 	}
 }
-
-// ListQueued lists a row with queued messages in a large channel. Deletions there have to check
-// these rows, because messages of others make no delta otherwise.
-func (p *Fold) ListQueued(c *state.Channel, ref uint32, r *state.Row) {
-	x := p.ExtraOfPair(r)
-	if x == nil || x.Queued.Empty() || c.Flags&state.ChannelLarge == 0 {
-		return
-	}
-	if e := p.EnsureExtra(c); !slices.Contains(e.Queuers, ref) {
-		e.Queuers = append(e.Queuers, ref)
-	}
-}

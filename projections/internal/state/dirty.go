@@ -28,8 +28,8 @@ func (p *State) FirstTouch(i uint32, c *Channel) {
 }
 
 func (p *State) listDirty(i uint32, c *Channel) {
-	if c.Dirty&dirtyListed == 0 {
-		c.Dirty |= dirtyListed
+	if c.Dirty&DirtyListed == 0 {
+		c.Dirty |= DirtyListed
 		p.DirtyChannels = append(p.DirtyChannels, i)
 		p.MarkedBytes += 400
 	}

@@ -20,12 +20,12 @@
 //	fan_out.go       what the deltas of a channel's members have in common
 //	index.go         the index of their ids
 //	ending.go        which blocks of the log a cut trims
+//	ended_times.go   times of messages whose block is trimmed, or may be
 //	trimming.go      trimming them
 //	seeded.go        messages that a channel had before its topics began
 //	newest.go        the time of the newest message
 //	size.go          which messages are small
 //	waiters.go       triggers: which rows wait for an id, a seq or a time
-//	leaving.go       which channels may leave memory
 //	dirty.go         marks for the next cut
 //	marks.go         marks for the next drain
 //	condense.go      dropping redundant receipts

@@ -100,3 +100,26 @@ func (p *State) ToldIn(block []byte, n uint32, e *history.Entry, of *HeadLog) (i
 	}
 	return e.Time, nil
 }
+
+// BlockDue reports whether a full block may be trimmed whose last message has this log time. limit
+// is of ForgottenBefore.
+func (p *State) BlockDue(c *Channel, block uint32, logTime, limit int64) bool {
+	of := p.HeadLogOf(c)
+	return logTime < limit && p.mayEnd(&of, block, logTime)
+}
+
+// IsDue reports whether message seq is in a block that is trimmed, or that the next cut trims. It
+// changes nothing, so that readers may call it.
+func (p *State) IsDue(c *Channel, seq uint32) bool {
+	seed := p.SeedOf(c)
+	limit, ok := p.ForgottenBefore()
+	if !ok || seq <= seed || p.Remembers(c.FirstTime, c.LogTime) {
+		return false
+	}
+	block := history.BlockOf(seq - seed)
+	if block >= p.FullBlocks(c) {
+		return false
+	}
+	last := p.EntryAt(c, seed+(block+1)*history.BlockLen)
+	return last.Trimmed || p.BlockDue(c, block, last.LogTime, limit)
+}

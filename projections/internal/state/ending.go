@@ -118,13 +118,6 @@ func (p *State) ForgottenBefore() (limit int64, ok bool) {
 	return limit - p.Settings.IndexRetention - forgetAfter, limit != MinTime && p.Settings.TrimLog
 }
 
-// BlockDue reports whether a full block may be trimmed whose last message has this log time. limit
-// is of ForgottenBefore.
-func (p *State) BlockDue(c *Channel, block uint32, logTime, limit int64) bool {
-	of := p.HeadLogOf(c)
-	return logTime < limit && p.mayEnd(&of, block, logTime)
-}
-
 // LastForgotten returns the last log time that an event does not remember, if the log ends.
 func (p *State) LastForgotten(now int64) int64 {
 	return now - p.Settings.IndexRetention - forgetAfter - 1
@@ -137,22 +130,6 @@ func (p *State) HorizonOf(lapses, now int64) int64 {
 		return max(lapses, p.LastForgotten(now)+1)
 	}
 	return lapses
-}
-
-// IsDue reports whether message seq is in a block that is trimmed, or that the next cut trims. It
-// changes nothing, so that readers may call it.
-func (p *State) IsDue(c *Channel, seq uint32) bool {
-	seed := p.SeedOf(c)
-	limit, ok := p.ForgottenBefore()
-	if !ok || seq <= seed || p.Remembers(c.FirstTime, c.LogTime) {
-		return false
-	}
-	block := history.BlockOf(seq - seed)
-	if block >= p.FullBlocks(c) {
-		return false
-	}
-	last := p.EntryAt(c, seed+(block+1)*history.BlockLen)
-	return last.Trimmed || p.BlockDue(c, block, last.LogTime, limit)
 }
 
 // ForgetEnding removes what is known about the ending of a deleted channel.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/cold"
+	"github.com/tidemark/tidemark/projections/internal/identity"
 )
 
 // Lookup of channels, users and pairs by id or hash. The Ensure methods create what they do not
@@ -190,4 +192,17 @@ func (p *State) loadIfCold(ci uint32, c *Channel, id []byte) {
 			r.Flags |= RowColdListed // it has a record, so it was listed when it left
 		}
 	}
+}
+
+// LoadSince loads the cold channels that a record from position since on has named. It calls looked
+// after each channel.
+func (p *State) LoadSince(since identity.Position, looked func()) {
+	p.Cold.Channels.Each(func(_ uint32, c *cold.Channel) {
+		for in := range since {
+			if c.ID != 0 && c.Now == 0 && c.Upto[in] > since[in] {
+				p.EnsureChannel(bytes.Clone(p.Blobs.Get(c.ID)))
+			}
+		}
+		looked()
+	})
 }

@@ -75,7 +75,7 @@ const (
 const (
 	DirtyChannel = 1 << iota
 	DirtyPage0
-	dirtyListed // the channel is in State.DirtyChannels
+	DirtyListed // the channel is in State.DirtyChannels
 	DirtyStored // a channel record is stored
 	DirtyPage0Stored
 	ChannelUsed // an event has named the channel since the last look for channels to leave

@@ -1,7 +1,8 @@
-package rules
+package pending
 
 import (
 	"math"
+	"slices"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -45,4 +46,16 @@ func (p *Fold) Filed(c *state.Channel, r *state.Row, settings *state.UserSetting
 func (p *Fold) FiledToHead(c *state.Channel, r *state.Row) bool {
 	settings := p.ExtraSettings(r)
 	return settings != nil && settings.Filed.Is && !settings.Filed.Keep && c.Flags&state.ChannelLarge == 0 && p.News(c, r, &settings.Filed) == 0
+}
+
+// ListQueued lists a row with queued messages in a large channel. Deletions there have to check
+// these rows, because messages of others make no delta otherwise.
+func (p *Fold) ListQueued(c *state.Channel, ref uint32, r *state.Row) {
+	x := p.ExtraOfPair(r)
+	if x == nil || x.Queued.Empty() || c.Flags&state.ChannelLarge == 0 {
+		return
+	}
+	if e := p.EnsureExtra(c); !slices.Contains(e.Queuers, ref) {
+		e.Queuers = append(e.Queuers, ref)
+	}
 }

@@ -1,0 +1,116 @@
+package projections
+
+import (
+	"unsafe"
+
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// maxResting is the largest number of rows with which a channel leaves memory. Loading more would
+// take longer than a lock may be held.
+const maxResting = 4096
+
+// mayRest reports whether a channel can leave memory without a change to anything: the store has
+// all of it, nothing of it is to be published, and it cannot change before an event names it. It
+// assumes that every cut was applied, and that everything was drained.
+//
+// With Settings.TrimLog no channel leaves: its log may have to be trimmed while it is cold.
+func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
+	if p.rules.Settings.TrimLog || c.ID == 0 || c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || c.Pending != 0 || c.Ords > maxResting ||
+		c.Dirty&(state.DirtyChannel|state.DirtyPage0|state.DirtyListed) != 0 || c.Dirty&state.DirtyStored == 0 || c.NewestOutReceipt != 0 || p.rules.NewestReceiptEntry(ci, c) != 0 {
+		return false
+	}
+	if x := p.rules.ExtraOf(c); x != nil {
+		if len(x.Wait.IDs)+len(x.Wait.Seqs)+len(x.Wait.Times) > 0 || x.SizesDirty {
+			return false
+		}
+		for ti := x.Threads; ti != 0; ti = p.rules.Threads.At(ti).Next {
+			if _, dirty := p.rules.DirtyThreads[ti]; dirty || p.rules.Threads.At(ti).Flags&state.ThreadListed != 0 {
+				return false
+			}
+		}
+	}
+	rows := 0
+	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
+		if rows++; rows > maxResting || !p.rowmayRest(ref, p.rules.Rows.At(ref)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *Partition) rowmayRest(ref uint32, r *state.Row) bool {
+	if r.OutRow != 0 || r.Flags&(state.RowChanged|state.RowCheck) != 0 {
+		return false
+	}
+	dirty := p.rules.DirtyGuests
+	if r.Flags&state.RowThread != 0 {
+		dirty = p.rules.DirtyFollows
+	}
+	if r.Ord == state.NoOrdinal && len(dirty) > 0 {
+		if _, is := dirty[ref]; is {
+			return false
+		}
+	}
+	if r.Extra == 0 {
+		return true
+	}
+	if _, is := p.rules.DirtyPairExtras[ref]; is {
+		return false
+	}
+	x := p.rules.PairExtras.At(r.Extra)
+	return len(x.Unsettled)+len(x.Floors)+len(x.OpenReads)+len(x.WaitingDeliveries) == 0
+}
+
+// noteLeaves notes that a channel leaves memory, and returns its index in the set of cold channels that
+// readers know, or 0 if readers do not know it.
+func (p *Partition) noteLeaves(id []byte, c *state.Channel) uint32 {
+	if c.LastM != 0 && c.Flags&state.ChannelDeleted == 0 {
+		return p.rules.Cold.Leaves(id, c.Flags&state.ChannelLarge != 0, c.LastM)
+	}
+	p.rules.Cold.Unknown(id)
+	ref := p.rules.Cold.Of(id)
+	if ref == 0 {
+		return 0
+	}
+	for row := c.Rows; row != 0; row = p.rules.Rows.At(row).NextRow {
+		if r := p.rules.Rows.At(row); r.Flags&state.RowColdListed != 0 {
+			p.rules.Cold.Unlist(&p.rules.Users.At(r.User).Cold, ref)
+			r.Flags &^= state.RowColdListed
+		}
+	}
+	p.rules.Cold.Drop(ref)
+	return 0
+}
+
+// noteRowLeaves notes that the row of a pair leaves memory with its channel. It leaves out a row without
+// records, which will not come back.
+func (p *Partition) noteRowLeaves(ref uint32, r *state.Row) {
+	if r.Ord == state.NoOrdinal && r.Flags&state.RowStored == 0 && r.Extra == 0 && r.Scope == 0 {
+		return
+	}
+	p.rules.Cold.RowLeaves(ref, r.LastR, r.LastD)
+	if r.Flags&state.RowColdListed == 0 {
+		p.rules.Cold.List(&p.rules.Users.At(r.User).Cold, ref)
+	}
+}
+
+// fixed is the memory that stays when channels leave: of users and of cold channels, in bytes.
+func (p *Partition) fixed() int64 {
+	return int64(p.rules.Users.Len())*int64(unsafe.Sizeof(state.User{})) + p.rules.UserTable.Bytes() + p.rules.Cold.Bytes() + p.rules.Cold.IDBytes()
+}
+
+// inUse estimates the memory that would be free if every channel left, in bytes.
+func (p *Partition) inUse() int64 {
+	const (
+		chanBytes   = int64(unsafe.Sizeof(state.Channel{})) + 12 // with its place in ChannelTable
+		rowBytes    = int64(unsafe.Sizeof(state.Row{})) + 12
+		threadBytes = int64(unsafe.Sizeof(state.Thread{})) + 128
+		followBytes = int64(unsafe.Sizeof(state.Follow{}))
+		listBytes   = 160 // a MemberList with 20 members
+		extraBytes  = 512
+	)
+	return int64(p.rules.Channels.Len())*chanBytes + int64(p.rules.Rows.Len()-p.rules.VacantRows)*rowBytes + int64(p.rules.Follows.Len())*followBytes +
+		int64(p.rules.Threads.Len())*threadBytes + int64(p.rules.MemberLists.Len())*listBytes + int64(p.rules.ChannelExtras.Len()+p.rules.PairExtras.Len())*extraBytes +
+		p.rules.Blobs.Bytes() - p.rules.Cold.IDBytes()
+}
