@@ -258,6 +258,9 @@ func (w *simWorld) ended(s *simWorker) {
 	if err := s.Failure.Load(); err != nil && !s.injured {
 		w.found(simError("partition %d fails on %s: %v", s.Number, s.m.name, *err))
 	}
+	if len(s.flight) > 0 {
+		s.m.committer.Roster.Spoil(s.Number) // as Worker does
+	}
 	if s.given && s.Failure.Load() == nil {
 		_ = s.m.committer.Flush(context.Background(), []int32{s.Number})
 	}
