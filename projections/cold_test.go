@@ -26,7 +26,7 @@ func TestPropertyCold(t *testing.T) {
 		defer func() { closePartition(t, small); closePartition(t, large) }()
 		m := model.New(c.Settings)
 		order := interleaving(t, &c.Log, "order")
-		output, published := newPublished(), 0
+		output := newPublished()
 		for i := range order {
 			if rapid.IntRange(0, 3).Draw(t, "fetch") == 0 {
 				if err := small.Fetch(channelsOf(order[i:min(i+3, len(order))])); err != nil {
@@ -42,7 +42,6 @@ func TestPropertyCold(t *testing.T) {
 				continue
 			}
 			output.both(t, small, large, m, at)
-			published = i + 1
 			if then < 7 {
 				continue
 			}
@@ -67,8 +66,8 @@ func TestPropertyCold(t *testing.T) {
 				closePartition(t, small)
 				closePartition(t, large)
 				small, large = openSmall(t, fs[0], c.Settings, &memory), open(t, fs[1], c.Settings)
-				refold(t, small, order[:published], order[published:i+1])
-				refold(t, large, order[:published], order[published:i+1])
+				refold(t, small, order[:i+1], nil)
+				refold(t, large, order[:i+1], nil)
 			}
 		}
 		output.both(t, small, large, m, "at the end")

@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -59,7 +60,7 @@ func foldOld(ctx context.Context, dir string, n int) (largest int64, err error) 
 	if err != nil {
 		return 0, err
 	}
-	defer p.Close()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	d := driver{p: p, replaying: true}
 	const years, day = 27, int64(24 * 3600 * 1000)
 	step := years * 365 * day / int64(n)
