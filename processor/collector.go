@@ -63,7 +63,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	send := func(d *prometheus.Desc, v float64, labels ...string) {
 		kind := prometheus.GaugeValue
-		if d == compactions || d == stalls {
+		if d == compactions || d == stalls || d == loadedTotal || d == coldReads {
 			kind = prometheus.CounterValue
 		}
 		ch <- prometheus.MustNewConstMetric(d, kind, v, labels...)

@@ -21,6 +21,8 @@ var advice = map[string]string{
 	"tidemark_processor_queued_bytes":                "at its share of the memory: the fold is the bottleneck, not the fetching",
 	"tidemark_processor_waiting_pairs":               "grows: messages are missing or late",
 	"tidemark_processor_store_entries":               "grows without end: see what creates channels",
+	"tidemark_processor_channels_loaded_total":       "above 1,000 a second while the fold is behind: raise `--memory` ([Memory](deploy.md#memory))",
+	"tidemark_processor_cold_reads_total":            "what queries cost the disk",
 	"tidemark_processor_hot_bytes":                   "near the heap's share: [The hot state is too large](runbook.md#the-hot-state-is-too-large)",
 	"tidemark_processor_watchers":                    "load of watches, by partition",
 	"tidemark_processor_waiting_queries":             "grows: clients ask for an `after` that is not folded; see the lag",

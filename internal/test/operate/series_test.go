@@ -98,7 +98,7 @@ func listed(topic func(string) string) map[string]known {
 		"tidemark_badge_checked_total":      of("outcome", "equal", "different", "unknown"),
 		"tidemark_state_code":               of("code", refusals...),
 		"tidemark_trace_spans_total":        of("outcome", "sent", "lost"),
-		"tidemark_memory_share_bytes":       of("share", "limit", "heap", "cache", "queue"),
+		"tidemark_memory_share_bytes":       of("share", "limit", "heap", "hot", "cache", "queue"),
 	}
 }
 
