@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"bytes"
-
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
@@ -13,21 +11,17 @@ import (
 // LoadCold implements state.Backing. No cut that is not applied yet has hot records of a cold
 // channel, except that a channel was deleted.
 func (p backing) LoadCold(ci uint32, c *state.Channel, id []byte) error {
-	l := loading.Loader{Fold: &p.rules}
-	if f := p.fetched; f != nil && bytes.Equal(f.ID, id) {
-		return l.Channel(ci, c, nil, f)
-	}
 	var kb [keys.Buf]byte
 	key := keys.AppendHot(kb[:0], id, keys.HotChannel)
 	val, ok, err := p.rules.Get(key)
-	if err != nil || !ok { // another id has this hash
+	if err != nil || !ok && p.rules.Cold.Of(id) == 0 { // another id has this hash
 		return err
 	}
 	it, err := p.hotRecords(id)
 	if err != nil {
 		return err
 	}
-	return l.Channel(ci, c, val, it)
+	return loading.Loader{Fold: &p.rules}.Channel(ci, c, val, it)
 }
 
 // hotRecords returns an iterator over the stored records under Hot of a channel.

@@ -2,10 +2,10 @@ package projections
 
 import (
 	"bytes"
-	"fmt"
+	"slices"
 
 	"github.com/tidemark/tidemark/projections/internal/cold"
-	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/loading"
 )
 
 // ColdRead reads cold channels for queries. It loads them into a Partition of its own, which is as
@@ -81,25 +81,29 @@ func (p *Partition) coldRead(ids [][]byte) *ColdRead {
 // which the read began; it must neither fold nor cut. Load returns ErrClosing once the store is to
 // be closed.
 func (r *ColdRead) Load() (*Partition, error) {
-	for _, id := range r.ids {
+	for ids := range slices.Chunk(r.ids, coldAtOnce) {
 		if err := r.of.stored.Stop(); err != nil {
 			return nil, err
 		}
-		if r.part.rules.ChannelOf(id) != 0 { // a list of a user may name a channel twice
-			continue
+		var cold []*loading.List
+		for _, id := range ids {
+			if r.part.rules.ChannelOf(id) == 0 { // a list of a user may name a channel twice
+				cold = append(cold, &loading.List{ID: id})
+			}
 		}
-		ci, c := r.part.rules.NewChannel(id)
-		err := (backing{r.part}).LoadCold(ci, c, id)
-		if err == nil && c.Dirty&state.DirtyStored == 0 {
-			err = state.ErrNoRecord
-		}
+		cold, err := r.part.readLists(cold)
 		if err != nil {
-			r.part.rules.Fail(fmt.Errorf("loading channel %q: %w", id, err))
-			break
+			return nil, r.part.rules.FirstError(err)
+		}
+		for _, x := range cold {
+			loading.Loader{Fold: &r.part.rules}.List(x)
 		}
 	}
 	return r.part, r.part.Err()
 }
+
+// coldAtOnce is how many channels Load reads before it looks whether the store is to be closed.
+const coldAtOnce = 256
 
 // Cold reports whether p was loaded by a ColdRead.
 func (p *Partition) Cold() bool { return p.db == nil }

@@ -23,7 +23,7 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	if len(cold) == 0 {
 		return nil
 	}
-	cold, err := loading.Read(cold, func() (loading.Seeker, error) { return p.records.NewIter(nil) })
+	cold, err := p.readLists(cold)
 	if err != nil {
 		return p.rules.FirstError(err)
 	}
@@ -31,10 +31,17 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	t.begin()
 	defer t.end()
 	for _, x := range cold {
-		p.fetched = x
-		p.rules.EnsureChannel(x.ID)
+		ci, c := loading.Loader{Fold: &p.rules}.List(x)
+		if p.rules.Err() != nil {
+			break
+		}
+		p.rules.Returned(p.rules.Cold.Of(x.ID), ci, c)
 		t.spend(x.Len())
 	}
-	p.fetched = nil
 	return p.rules.Err()
+}
+
+// readLists reads the records of cold channels. No cut that is not applied yet has any.
+func (p *Partition) readLists(cold []*loading.List) ([]*loading.List, error) {
+	return loading.Read(cold, func() (loading.Seeker, error) { return p.records.NewIter(nil) })
 }

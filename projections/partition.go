@@ -8,7 +8,6 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
-	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/rules"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -31,7 +30,6 @@ type Partition struct {
 	records   pebble.Reader      // db, or what it was at one moment
 	memory    func() int64       // Options.Memory
 	coldReads atomic.Int64       // number of ColdReads
-	fetched   *loading.List      // records of the channel that Fetch loads
 	hand      uint32             // the channel at which rest looks next
 	applied   Position           // position of the last applied cut
 	cuts      uint64             // number of the last cut

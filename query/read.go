@@ -66,22 +66,28 @@ func (s *service) readChannel(p int32, channelID string, share *cold.Share, fn f
 // share.
 func (s *service) readUser(ctx context.Context, p int32, userID string, share *cold.Share, fn func(part *projections.Partition, cold projections.Source)) error {
 	for ctx.Err() == nil {
-		same := false
-		var next *projections.ColdRead
-		err := s.read(p, func(part *projections.Partition) {
-			if same = part.SameCold(userID, share.Read); same {
-				fn(part, share.Source())
-			} else {
-				next = part.ColdOf(userID)
-			}
-		})
-		if err != nil || same {
-			next.Close()
-			return err
-		}
-		if err := share.Replace(next); err != nil {
+		same, err := s.readSame(p, userID, share, func(part *projections.Partition) { fn(part, share.Source()) })
+		if same || err != nil {
 			return err
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// readSame is read if share has exactly the cold channels of a user. Otherwise it loads those, does
+// not call fn, and same is false.
+func (s *service) readSame(p int32, userID string, share *cold.Share, fn func(*projections.Partition)) (same bool, err error) {
+	var next *projections.ColdRead
+	err = s.read(p, func(part *projections.Partition) {
+		if same = part.SameCold(userID, share.Read); same {
+			fn(part)
+		} else {
+			next = part.ColdOf(userID)
+		}
+	})
+	if err != nil || same {
+		next.Close()
+		return same, err
+	}
+	return false, share.Replace(next)
 }

@@ -252,21 +252,9 @@ func (s *service) readShare(x *share, w *sweep, fn func(*projections.Partition))
 		fn(x.cold.Part)
 		return x.cold.Part.Err()
 	}
-	same := false
-	var next *projections.ColdRead
-	err := s.read(x.partition, func(part *projections.Partition) {
-		if same = part.SameCold(w.User, x.cold.Read); same {
-			fn(part)
-		} else {
-			next = part.ColdOf(w.User)
-		}
-	})
-	if err != nil || same {
-		next.Close()
-		return err
+	same, err := s.readSame(x.partition, w.User, x.cold, fn)
+	if err == nil && !same {
+		return errOtherCold
 	}
-	if err := x.cold.Replace(next); err != nil {
-		return err
-	}
-	return errOtherCold
+	return err
 }

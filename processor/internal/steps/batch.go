@@ -129,6 +129,7 @@ func (b *batch) decodeOne(i int, s *slot, number, n int32) error {
 func (b *batch) fold(w *Worker) (at int, err error) {
 	at = -1
 	f, now := w.Fold, w.cfg.Now
+	b.look()
 	if err := b.fetch(f); err != nil {
 		return at, err
 	}
@@ -184,29 +185,10 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 	return at, nil
 }
 
-// fetch lets the fold load the channels that the batch needs and memory does not have.
-func (b *batch) fetch(f setup.Fold) error {
-	b.channels = b.channels[:0]
-	for i := range b.slots {
-		if s := &b.slots[i]; s.control || s.err != nil {
-			continue
-		}
-		switch b.items[i].In {
-		case events.Messages:
-			b.channels = append(b.channels, b.messages[i].ChannelID)
-		case events.Reads:
-			b.channels = append(b.channels, b.reads[i].ChannelID)
-		case events.Deliveries:
-			b.channels = append(b.channels, b.deliveries[i].ChannelID)
-		}
-	}
-	return guard.Err("the reading of channels", func() error { return f.Fetch(b.channels) })
-}
-
-// warmUp lets the fold load the memory that the batch needs all at once.
-func (b *batch) warmUp(f setup.Fold) {
+// look lists what the batch names, for fetch and warmUp.
+func (b *batch) look() {
 	w := &b.warm
-	w.messages, w.reads = w.messages[:0], w.reads[:0]
+	w.messages, w.reads, b.channels = w.messages[:0], w.reads[:0], b.channels[:0]
 	for i := range b.slots {
 		if s := &b.slots[i]; s.control || s.err != nil {
 			continue
@@ -214,11 +196,24 @@ func (b *batch) warmUp(f setup.Fold) {
 		switch b.items[i].In {
 		case events.Messages:
 			w.messages = append(w.messages, &b.messages[i])
+			b.channels = append(b.channels, b.messages[i].ChannelID)
 		case events.Reads:
 			w.reads = append(w.reads, &b.reads[i])
+			b.channels = append(b.channels, b.reads[i].ChannelID)
+		case events.Deliveries:
+			b.channels = append(b.channels, b.deliveries[i].ChannelID)
 		}
 	}
-	if len(w.messages)+len(w.reads) > 8 {
+}
+
+// fetch lets the fold load the channels that the batch needs and memory does not have.
+func (b *batch) fetch(f setup.Fold) error {
+	return guard.Err("the reading of channels", func() error { return f.Fetch(b.channels) })
+}
+
+// warmUp lets the fold load the memory that the batch needs all at once.
+func (b *batch) warmUp(f setup.Fold) {
+	if w := &b.warm; len(w.messages)+len(w.reads) > 8 {
 		f.Warm(w.messages, w.reads)
 	}
 }

@@ -116,6 +116,15 @@ func (l Loader) Channel(ci uint32, c *state.Channel, own []byte, it Records) (er
 	return l.complete(ci, c)
 }
 
+// List loads a channel that is not in memory. An error becomes that of the fold.
+func (l Loader) List(x *List) (ci uint32, c *state.Channel) {
+	ci, c = l.NewChannel(x.ID)
+	if err := l.Channel(ci, c, nil, x); err != nil {
+		l.Fail(fmt.Errorf("loading channel %q: %w", x.ID, err))
+	}
+	return ci, c
+}
+
 // complete checks a channel whose records are all loaded, and derives what is not stored: the
 // message tail, the roots of threads, the waiters, and what was published last.
 func (l Loader) complete(ci uint32, c *state.Channel) error {

@@ -17,7 +17,7 @@ func (p *State) SeqBefore(c *Channel, t, horizon, now int64) uint32 {
 	if next := p.EntryAt(c, s+1); p.Remembers(next.LogTime, now) {
 		return s
 	}
-	return seed + (s-seed)/history.BlockLen*history.BlockLen
+	return wholeBlocks(seed, s)
 }
 
 // WholeAt is SeqAt without a horizon, but if the log ends it returns the end of a block.
@@ -26,7 +26,7 @@ func (p *State) WholeAt(c *Channel, t int64) uint32 {
 	if !p.Settings.TrimLog || s < seed {
 		return s
 	}
-	return seed + (s-seed)/history.BlockLen*history.BlockLen
+	return wholeBlocks(seed, s)
 }
 
 // Reach returns how far an event reaches at least that is up to a time which the channel has not
@@ -35,7 +35,7 @@ func (p *State) Reach(c *Channel, now int64) uint32 {
 	if p.Remembers(p.MessageTime, now) || c.HeadSeq == 0 {
 		return c.HeadSeq
 	}
-	return p.SeedOf(c) + p.FullBlocks(c)*history.BlockLen
+	return wholeBlocks(p.SeedOf(c), c.HeadSeq)
 }
 
 // HeadLog is what Told needs of a channel.

@@ -2,7 +2,6 @@ package state
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 
 	"github.com/zeebo/xxh3"
@@ -166,26 +165,22 @@ func (p *State) PairOrNone(ci uint32, userID string) *Row {
 	return &Row{Channel: ci, Ord: NoOrdinal}
 }
 
-// ErrNoRecord is the error of a cold channel that the store does not have.
-var ErrNoRecord = errors.New("corrupt: its record is missing")
-
 // loadIfCold loads a new channel if it is cold.
 func (p *State) loadIfCold(ci uint32, c *Channel, id []byte) {
 	if !p.Cold.MayHave(id) {
 		return
 	}
-	ref := p.Cold.Of(id)
-	err := p.Backing.LoadCold(ci, c, id)
-	if err == nil && ref != 0 && c.Dirty&DirtyStored == 0 {
-		err = ErrNoRecord
-	}
-	if err != nil {
+	if err := p.Backing.LoadCold(ci, c, id); err != nil {
 		p.Fail(fmt.Errorf("loading channel %q: %w", id, err))
 		return
 	}
-	if ref == 0 {
-		return
+	if ref := p.Cold.Of(id); ref != 0 {
+		p.Returned(ref, ci, c)
 	}
+}
+
+// Returned notes that a cold channel was loaded. ref is its index in the set of cold channels.
+func (p *State) Returned(ref, ci uint32, c *Channel) {
 	p.Cold.Returns(ref, ci)
 	for row := c.Rows; row != 0; row = p.Rows.At(row).NextRow {
 		if r := p.Rows.At(row); r.Flags&RowThread == 0 {

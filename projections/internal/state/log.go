@@ -173,6 +173,11 @@ func TagOf(hash uint64) uint16 { return uint16(hash >> 48) }
 
 // OpenBlock returns the seq with which the open block of a channel's log begins.
 func (p *State) OpenBlock(c *Channel) uint32 {
-	seed := p.SeedOf(c)
-	return seed + (c.HeadSeq-seed)/history.BlockLen*history.BlockLen + 1
+	return wholeBlocks(p.SeedOf(c), c.HeadSeq) + 1
+}
+
+// wholeBlocks returns the last seq at or before seq that ends a block of a channel's log. seed is
+// how many seeded messages the channel begins with, and at most seq.
+func wholeBlocks(seed, seq uint32) uint32 {
+	return seed + (seq-seed)/history.BlockLen*history.BlockLen
 }
