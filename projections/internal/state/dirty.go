@@ -90,6 +90,5 @@ func (p *State) DropGuest(ref uint32, r *Row) {
 	}
 	r.Flags &^= RowStored
 	c := p.Channels.At(r.Channel)
-	var kb [keys.Buf]byte
-	p.replace(append(keys.AppendHot(kb[:0], p.Blobs.Get(c.ID), keys.HotGuest), p.UserID(r.User)...), nil)
+	p.replace(append(keys.AppendHot(p.KeyScratch[:0], p.Blobs.Get(c.ID), keys.HotGuest), p.UserID(r.User)...), nil)
 }

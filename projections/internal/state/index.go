@@ -262,8 +262,7 @@ func (p *State) NoteID(c *Channel, e *history.Entry, grows bool) (plain bool) {
 // IndexMessage adds a message to the index. If an earlier message with this id has left the index,
 // the record keeps both, because an event whose own topic lags still names the older one.
 func (p *State) IndexMessage(c *Channel, e *history.Entry) {
-	var kb [keys.Buf + keys.MaxID]byte
-	key := keys.AppendIndex(kb[:0], p.Blobs.Get(c.ID), e.ID)
+	key := keys.AppendIndex(p.KeyScratch[:0], p.Blobs.Get(c.ID), e.ID)
 	x := history.IndexedOf(e)
 	if e.Flags&history.Grew == 0 && p.mayRepost(c, e.LogTime) {
 		old, ok, err := p.Get(key)

@@ -73,8 +73,7 @@ func (p *State) writeBlock(c *Channel, seq uint32) {
 		buf = wire.AppendBytes(buf, p.Blobs.Get(c.Tail[s%history.BlockLen]))
 	}
 	p.Scratch = buf
-	var kb [keys.Buf]byte
-	p.Written.PutNew(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), history.BlockOf(seq-p.SeedOf(c))), buf)
+	p.Written.PutNew(keys.AppendLog(p.KeyScratch[:0], p.Blobs.Get(c.ID), history.BlockOf(seq-p.SeedOf(c))), buf)
 }
 
 // ReplaceEntry stores a changed message in the tail and in its block.

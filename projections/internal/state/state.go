@@ -8,6 +8,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/identity"
+	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/overlay"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 )
@@ -56,9 +57,11 @@ type State struct {
 	Written overlay.Written
 
 	Scratch []byte
-	SigBuf  []byte
-	Sigs    []uint64
-	Warmth  Warmth
+	// KeyScratch has the key of a record that is being written. Queries do not use it.
+	KeyScratch [keys.Buf + keys.MaxID]byte
+	SigBuf     []byte
+	Sigs       []uint64
+	Warmth     Warmth
 }
 
 // Marks are the results of the rules for the work. A mark names what has changed, without its
