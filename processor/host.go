@@ -1,8 +1,7 @@
 package processor
 
 import (
-	"github.com/twmb/franz-go/pkg/kgo"
-
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
@@ -52,7 +51,7 @@ func (h host) Ending() <-chan struct{} { return h.p.stopping }
 
 // Publish, Apply and Acknowledged implement outside.
 
-func (h host) Publish(w *steps.Worker, records []*kgo.Record) {
+func (h host) Publish(w *steps.Worker, records outputs.Outgoing) {
 	h.p.publisher.Publish(w.Ctx, w.Number, records, w.Inbox.PublishDone)
 }
 

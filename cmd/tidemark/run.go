@@ -32,7 +32,7 @@ type runCmd struct {
 	DataDir            string   `default:"tidemark-data" placeholder:"DIR" help:"Directory of this node's stores, one per partition (${default})."`
 	memberFlags        `group:"Group and standbys:"`
 	NoBreaker          bool   `help:"Do not stop a partition when most records are bad, but copy them all to the dead letters. Use it after you have repaired the producer."`
-	Producer           string `enum:"own,kgo" default:"kgo" hidden:"" placeholder:"NAME" help:"What encodes and sends output records: kgo (the Kafka client's producer) or own (Tidemark) (${default})."`
+	Producer           string `enum:"own,kgo" default:"own" hidden:"" placeholder:"NAME" help:"What encodes and sends output records: own (Tidemark) or kgo (the Kafka client's producer) (${default})."`
 	CheckChannels      int    `default:"0" placeholder:"N" help:"Derive N random channels a minute from the log again and compare them with what this node answers, at most 600; tidemark_badge_checked_total counts the outcomes, and the log names a channel that differs; 0 = none (${default})."`
 	authFlags          `group:"Who may call:"`
 	socketFlags        `group:"Sockets (with the role gateway):"`

@@ -10,6 +10,7 @@
 //	roster.go        producers that may still write, stored beside the group's offsets
 //	fence.go         making brokers refuse the producers of former owners
 //	compress.go      compressing record batches
+//	outgoing.go      what a partition publishes at a time
 //	publish.go       publishing sets of records, with retries until they are acknowledged
 //	commit_sync.go   one request to the group's coordinator
 //	commit.go        group offsets, never beyond what is acknowledged, and never back

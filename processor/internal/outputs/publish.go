@@ -149,7 +149,7 @@ func (p *Publisher) Close(cancel context.CancelFunc) {
 // admit waits until records of a partition may be published, and returns the producer for them. By
 // then the group has the producer's id, and the former owners are fenced from the partitions to
 // which the records go.
-func (p *Publisher) admit(ctx context.Context, n int32, records []*kgo.Record) (*Producer, error) {
+func (p *Publisher) admit(ctx context.Context, n int32, records sender.Records) (*Producer, error) {
 	for {
 		self, former, wait, owned := p.Roster.Entry(n)
 		prod := p.Current.Load()
@@ -174,7 +174,7 @@ func (p *Publisher) admit(ctx context.Context, n int32, records []*kgo.Record) (
 }
 
 // fence raises missing fences, and reports whether all are up.
-func (p *Publisher) fence(ctx context.Context, n int32, records []*kgo.Record) bool {
+func (p *Publisher) fence(ctx context.Context, n int32, records sender.Records) bool {
 	missing := p.Roster.Missing(n, records, p.Unread, p.Channels)
 	if len(missing) == 0 {
 		return true
@@ -201,70 +201,84 @@ type set struct {
 	number int32 // number of the partition
 	done   func(error)
 
-	left    atomic.Int64 // outcomes that are missing
-	mu      sync.Mutex
-	prod    *Producer
-	records []*kgo.Record // that are being produced
-	failed  []*kgo.Record
-	again   map[*kgo.Record]bool // failed, as a set
-	err     error                // the first error that a retry cannot fix, else the last one
-	fatal   bool
-	tries   int
+	all Outgoing
+
+	left   atomic.Int64 // outcomes that are missing
+	mu     sync.Mutex
+	prod   *Producer
+	which  []int32 // numbers of the records that are being produced
+	failed []int32
+	again  map[int32]bool // failed, as a set
+	err    error          // the first error that a retry cannot fix, else the last one
+	fatal  bool
+	tries  int
 }
 
 // Publish produces records of a partition and calls done once, when all are acknowledged or the
 // first fails for good. Until ctx ends, it produces records again that fail because of the brokers'
 // state. Such a record may have been appended nevertheless; repeating it is harmless.
-func (p *Publisher) Publish(ctx context.Context, number int32, records []*kgo.Record, done func(error)) {
-	s := &set{p: p, ctx: ctx, number: number, done: done}
+func (p *Publisher) Publish(ctx context.Context, number int32, all Outgoing, done func(error)) {
+	s := &set{p: p, ctx: ctx, number: number, done: done, all: all}
 	// The client blocks when its buffers are full.
-	guard.Go("publishing", func(e *guard.Error) { done(e) }, func() { s.produce(records) })
+	guard.Go("publishing", func(e *guard.Error) { done(e) }, func() {
+		which := make([]int32, all.Len())
+		for i := range which {
+			which[i] = int32(i) //nolint:gosec // a drain has fewer
+		}
+		s.produce(which)
+	})
 }
 
-func (s *set) produce(records []*kgo.Record) {
-	prod, err := s.p.admit(s.ctx, s.number, records)
+func (s *set) produce(which []int32) {
+	prod, err := s.p.admit(s.ctx, s.number, some{&s.all, which})
 	if err != nil {
 		s.done(err)
 		return
 	}
-	s.prod, s.records = prod, records
+	s.prod, s.which = prod, which
 	s.left.Store(1) // this function
-	if own, others := s.split(records); len(own) > 0 {
-		if err := prod.sender.Send(s.ctx, own, s); err != nil {
-			s.refuse(own[0].Topic, own[0].Partition, err, own...)
+	own, others := s.split(which)
+	if len(own) > 0 {
+		records := some{&s.all, own}
+		if err := prod.sender.Send(s.ctx, records, s); err != nil {
+			topic, partition := records.Place(0)
+			s.refuse(topic, partition, err, own...)
 		}
-		records = others
 	}
-	s.left.Add(int64(len(records)))
-	for _, r := range records {
-		prod.Client.Produce(s.ctx, r, s.promise)
+	s.left.Add(int64(len(others)))
+	records := make([]kgo.Record, len(others))
+	for n, i := range others {
+		r := &records[n]
+		s.all.Read(i, r)
+		prod.Client.Produce(s.ctx, r, func(_ *kgo.Record, err error) { s.promise(i, err) })
 	}
 	s.settle()
 }
 
 // split returns the records that the producer's sender sends, and those that its client produces:
 // dead letters, which may be larger than a batch.
-func (s *set) split(records []*kgo.Record) (own, others []*kgo.Record) {
-	client := func(r *kgo.Record) bool {
-		return s.prod.sender == nil || r.Topic != s.p.Unread && r.Topic != s.p.Channels && r.Topic != s.p.Receipts
+func (s *set) split(which []int32) (own, others []int32) {
+	if s.prod.sender == nil {
+		return nil, which
 	}
-	if !slices.ContainsFunc(records, client) {
-		return records, nil
+	if !slices.ContainsFunc(which, s.all.isDead) {
+		return which, nil
 	}
-	for _, r := range records {
-		if client(r) {
-			others = append(others, r)
+	for _, i := range which {
+		if s.all.isDead(i) {
+			others = append(others, i)
 		} else {
-			own = append(own, r)
+			own = append(own, i)
 		}
 	}
 	return own, others
 }
 
 // promise gets the outcome of a record from the client.
-func (s *set) promise(r *kgo.Record, err error) {
+func (s *set) promise(i int32, err error) {
 	if err != nil {
-		s.refuse(r.Topic, r.Partition, err, r)
+		topic, partition := s.all.Place(i)
+		s.refuse(topic, partition, err, i)
 	}
 	s.settle()
 }
@@ -276,10 +290,10 @@ func (s *set) Expect() { s.left.Add(1) }
 func (s *set) Settled(topic string, partition int32, err error) {
 	if err != nil {
 		// Those of the partition in batches before are produced again, too: all follow each other.
-		var failed []*kgo.Record
-		for _, r := range s.records {
-			if r.Topic == topic && r.Partition == partition {
-				failed = append(failed, r)
+		var failed []int32
+		for _, i := range s.which {
+			if t, n := s.all.Place(i); t == topic && n == partition {
+				failed = append(failed, i)
 			}
 		}
 		s.refuse(topic, partition, err, failed...)
@@ -288,16 +302,16 @@ func (s *set) Settled(topic string, partition int32, err error) {
 }
 
 // refuse notes records that failed.
-func (s *set) refuse(topic string, partition int32, err error, records ...*kgo.Record) {
+func (s *set) refuse(topic string, partition int32, err error, records ...int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.again == nil {
-		s.again = map[*kgo.Record]bool{}
+		s.again = map[int32]bool{}
 	}
-	for _, r := range records {
-		if !s.again[r] {
-			s.again[r] = true
-			s.failed = append(s.failed, r)
+	for _, i := range records {
+		if !s.again[i] {
+			s.again[i] = true
+			s.failed = append(s.failed, i)
 		}
 	}
 	if s.fatal {

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tidemark/tidemark/processor/internal/sender"
 )
 
 // A new owner fences the former owners of a partition (fence.go), so it must know their producers.
@@ -178,7 +180,7 @@ func (r *Roster) name(numbers []int32, self int64) {
 
 // Missing returns the fences that must be raised before records of a partition are published, each
 // with a record for it. Topics that are not compacted need no fence.
-func (r *Roster) Missing(n int32, records []*kgo.Record, compacted ...string) map[Fence]*kgo.Record {
+func (r *Roster) Missing(n int32, records sender.Records, compacted ...string) map[Fence]*kgo.Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	of := r.of[n]
@@ -186,14 +188,18 @@ func (r *Roster) Missing(n int32, records []*kgo.Record, compacted ...string) ma
 		return nil
 	}
 	missing := map[Fence]*kgo.Record{}
-	for _, record := range records {
-		if !slices.Contains(compacted, record.Topic) {
+	for i := range int32(records.Len()) { //nolint:gosec // a drain has fewer
+		topic, partition := records.Place(i)
+		if !slices.Contains(compacted, topic) {
 			continue
 		}
 		for _, id := range of.former {
-			if at := (Fence{id, record.Topic, record.Partition}); !r.fenced[at] {
-				missing[at] = record
+			at := Fence{id, topic, partition}
+			if r.fenced[at] || missing[at] != nil {
+				continue
 			}
+			missing[at] = new(kgo.Record)
+			records.Read(i, missing[at])
 		}
 	}
 	return missing

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // TestNothingIsPublishedBeforeTheGroupHasTheProducer: a new owner may publish a partition once the
@@ -59,10 +58,10 @@ func TestTextsNameWhoMayWriteLate(t *testing.T) {
 	r.Spoil(1)
 	want("not left in order", "tidemark/1 5 6 7 8", true)
 
-	record := func(topic string, partition int32) *kgo.Record {
-		return &kgo.Record{Topic: topic, Partition: partition}
-	}
-	all := []*kgo.Record{record(events.TopicUnread, 0), record(events.TopicUnread, 1), record(events.TopicChannels, 1), record(events.TopicReceipts, 1)}
+	all := &Outgoing{Topics: [...]string{events.TopicUnread, events.TopicChannels, events.TopicReceipts}, Deltas: []projections.OutRecord{
+		{Topic: projections.OutUnread, Partition: 0}, {Topic: projections.OutUnread, Partition: 1},
+		{Topic: projections.OutChannels, Partition: 1}, {Topic: projections.OutReceipts, Partition: 1},
+	}}
 	missing := r.Missing(1, all, events.TopicUnread, events.TopicChannels)
 	if len(missing) != 9 {
 		t.Errorf("%d fences, want those of three producers from three partitions", len(missing))

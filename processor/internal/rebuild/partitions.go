@@ -7,13 +7,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/tidemark/tidemark/processor/internal/fetch"
 	"github.com/tidemark/tidemark/processor/internal/home"
 	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/life"
 	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/processor/internal/steps"
 	"github.com/tidemark/tidemark/projections"
@@ -233,7 +232,7 @@ func (r *Result) folded() int64 { return opening.Behind(r.Until, r.From) }
 // host runs the workers of a rebuild. They publish nothing, and a failed one is not opened again.
 type host struct{ r *rebuild }
 
-func (h host) Publish(w *steps.Worker, _ []*kgo.Record) {
+func (h host) Publish(w *steps.Worker, _ outputs.Outgoing) {
 	w.Inbox.PublishDone(errors.New("a rebuild publishes nothing"))
 }
 

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/tidemark/tidemark/processor/internal/batches"
 )
 
@@ -65,8 +63,8 @@ type link struct {
 
 // add adds the record at a place and the ones that follow it to a batch, and returns the place of
 // the first one that did not fit, or -1.
-func (s *Sender) add(l *lane, records []*kgo.Record, next []int32, at int32, now int64, p Promise) int32 {
-	at, count, size := l.add(s, records, next, at, now, p)
+func (s *Sender) add(l *lane, records Records, w *sorting, at int32, now int64, p Promise) int32 {
+	at, count, size := l.add(s, records, w, at, now, p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.records += int64(count)
@@ -74,24 +72,31 @@ func (s *Sender) add(l *lane, records []*kgo.Record, next []int32, at int32, now
 	return at
 }
 
-func (l *lane) add(s *Sender, records []*kgo.Record, next []int32, at int32, now int64, p Promise) (_ int32, count, size int) {
+func (l *lane) add(s *Sender, records Records, w *sorting, at int32, now int64, p Promise) (_ int32, count, size int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var b *batch
 	if n := len(l.queue); n > 0 {
 		b = l.queue[n-1]
 	}
-	if b == nil || b.sealed || !b.Fits(records[at], l.limit) {
+	r := &w.one
+	records.Read(at, r)
+	if b == nil || b.sealed || !b.Fits(r, l.limit) {
 		b = s.newBatch()
 		l.queue = append(l.queue, b)
 	}
 	p.Expect()
 	b.promises = append(b.promises, p)
 	was := b.Size()
-	for at >= 0 && b.Fits(records[at], l.limit) {
-		b.Append(records[at], now)
-		at = next[at]
+	for {
+		b.Append(r, now)
 		count++
+		if at = w.next[at]; at < 0 {
+			break
+		}
+		if records.Read(at, r); !b.Fits(r, l.limit) {
+			break
+		}
 	}
 	return at, count, b.Size() - was
 }

@@ -49,6 +49,15 @@ type Promise interface {
 	Settled(topic string, partition int32, err error)
 }
 
+// Records are records to send, numbered from 0.
+type Records interface {
+	Len() int
+	// Place returns the topic and the partition to which record i goes.
+	Place(i int32) (topic string, partition int32)
+	// Read makes r record i. It need not copy key and value.
+	Read(i int32, r *kgo.Record)
+}
+
 // Sender produces records under one producer id.
 type Sender struct {
 	cfg     Config
@@ -131,7 +140,7 @@ func (s *Sender) Buffered() (records, bytes int64) {
 // Records of a partition are written in their order, behind those of earlier calls. Send waits
 // while too much is buffered. If it returns an error, some records were not added, and p gets the
 // outcomes of the others.
-func (s *Sender) Send(ctx context.Context, records []*kgo.Record, p Promise) error {
+func (s *Sender) Send(ctx context.Context, records Records, p Promise) error {
 	w, ok := s.works.Get().(*sorting)
 	if !ok {
 		w = newSorting()
@@ -147,7 +156,7 @@ func (s *Sender) Send(ctx context.Context, records []*kgo.Record, p Promise) err
 				return err
 			}
 			was := next
-			next = s.add(l, records, w.next, was, now, p)
+			next = s.add(l, records, w, was, now, p)
 			if next >= 0 {
 				s.begin(w.lanes[i : i+1])
 			}
@@ -180,6 +189,7 @@ type sorting struct {
 	tails []int32
 	next  []int32 // place of the next record of the same lane; -1: none
 	place map[*lane]int
+	one   kgo.Record // the record that is being added
 }
 
 func newSorting() *sorting { return &sorting{place: map[*lane]int{}} }
@@ -187,32 +197,35 @@ func newSorting() *sorting { return &sorting{place: map[*lane]int{}} }
 func (w *sorting) clear() {
 	clear(w.lanes)
 	clear(w.place)
+	w.one = kgo.Record{}
 	w.lanes, w.heads, w.tails = w.lanes[:0], w.heads[:0], w.tails[:0]
 }
 
 // sort groups records by lane.
-func (s *Sender) sort(w *sorting, records []*kgo.Record) {
-	if cap(w.next) < len(records) {
-		w.next = make([]int32, len(records))
+func (s *Sender) sort(w *sorting, records Records) {
+	n := records.Len()
+	if cap(w.next) < n {
+		w.next = make([]int32, n)
 	}
-	w.next = w.next[:len(records)]
+	w.next = w.next[:n]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var t *topic
-	for i, r := range records {
-		if t == nil || t.name != r.Topic {
-			t = s.topic(r.Topic)
+	for i := range int32(n) { //nolint:gosec // fewer fit into memory
+		name, partition := records.Place(i)
+		if t == nil || t.name != name {
+			t = s.topic(name)
 		}
-		l := t.lane(r.Partition)
+		l := t.lane(partition)
 		w.next[i] = -1
 		at, ok := w.place[l]
 		if !ok {
 			w.place[l] = len(w.lanes)
-			w.lanes, w.heads, w.tails = append(w.lanes, l), append(w.heads, int32(i)), append(w.tails, int32(i))
+			w.lanes, w.heads, w.tails = append(w.lanes, l), append(w.heads, i), append(w.tails, i)
 			continue
 		}
-		w.next[w.tails[at]] = int32(i)
-		w.tails[at] = int32(i)
+		w.next[w.tails[at]] = i
+		w.tails[at] = i
 	}
 }
 

@@ -70,6 +70,13 @@ func (o *outcomes) Settled(topic string, partition int32, err error) {
 	}
 }
 
+// list has records in the client's form.
+type list []*kgo.Record
+
+func (l list) Len() int                      { return len(l) }
+func (l list) Place(i int32) (string, int32) { return l[i].Topic, l[i].Partition }
+func (l list) Read(i int32, r *kgo.Record)   { *r = *l[i] }
+
 // promised is a set that was sent.
 type promised struct {
 	*outcomes
@@ -81,7 +88,7 @@ func post(t *testing.T, s *Sender, records ...*kgo.Record) promised {
 	t.Helper()
 	o := &outcomes{all: make(chan struct{})}
 	o.Expect() // until all are added
-	err := s.Send(t.Context(), records, o)
+	err := s.Send(t.Context(), list(records), o)
 	o.Settled("all", 0, err)
 	return promised{o, t}
 }
@@ -415,7 +422,7 @@ func TestFullBuffer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	o := &outcomes{all: make(chan struct{})}
-	if err := s.Send(ctx, numbered(topicName, 1, 0, 10), o); err == nil || o.missing != 0 {
+	if err := s.Send(ctx, list(numbered(topicName, 1, 0, 10)), o); err == nil || o.missing != 0 {
 		t.Errorf("a set that finds no room: %v, and %d outcomes are to come", err, o.missing)
 	}
 	line.Mend()
@@ -454,14 +461,14 @@ func TestHooksCount(t *testing.T) {
 func TestAddAllocatesNothing(t *testing.T) {
 	k := testkit.FakeKafka(t, kfake.SeedTopics(4, topicName))
 	s := start(t, k.ListenAddrs(), nil)
-	records := numbered(topicName, 4, 0, 10_000)
+	records := list(numbered(topicName, 4, 0, 10_000))
 	o := &outcomes{all: make(chan struct{}), missing: 1 << 30}
 	w := newSorting()
 	n := testing.AllocsPerRun(10, func() {
 		s.sort(w, records)
 		for i, l := range w.lanes {
 			for at := w.heads[i]; at >= 0; {
-				at = s.add(l, records, w.next, at, 0, o)
+				at = s.add(l, records, w, at, 0, o)
 			}
 			for b := l.pop(); b != nil; b = l.pop() {
 				b.Seal(batches.Producer{}, 0, nil)

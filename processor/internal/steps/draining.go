@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/processor/internal/failure"
 	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/metrics"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -179,33 +178,18 @@ func (w *Worker) guarded(f func() error) error {
 	return nil
 }
 
-// outgoing returns the drained changes and the dead letters as records for the client. It does not
-// copy keys and values.
-func (w *Worker) outgoing() []*kgo.Record {
-	n := len(w.deltas.Records)
-	if cap(w.records) < n {
-		w.records = make([]kgo.Record, n)
-	}
-	w.records = w.records[:n]
-	out := make([]*kgo.Record, 0, n+len(w.dead))
-	for i := range w.deltas.Records {
-		d := &w.deltas.Records[i]
-		topic := w.cfg.Topics.Unread
-		switch d.Topic {
-		case projections.OutChannels:
-			topic = w.cfg.Topics.Channels
-		case projections.OutReceipts:
-			topic = w.cfg.Topics.Receipts
-		}
-		w.records[i] = kgo.Record{Topic: topic, Partition: d.Partition, Key: d.Key, Value: d.Value}
-		out = append(out, &w.records[i])
-	}
+// outgoing returns what is to be published: the drained changes, whose memory stays in use until the
+// outcome is known, and the dead letters.
+func (w *Worker) outgoing() outputs.Outgoing {
+	topics := &w.cfg.Topics
+	o := outputs.Outgoing{Deltas: w.deltas.Records, Dead: w.dead, Topics: [...]string{
+		projections.OutUnread: topics.Unread, projections.OutChannels: topics.Channels, projections.OutReceipts: topics.Receipts,
+	}}
 	if w.cfg.Trace != nil {
-		w.traced.publishes(w.cfg.Trace, w.records, w.cfg.Now())
+		o.Headers = w.traced.publishes(w.cfg.Trace, o.Deltas, w.cfg.Now())
 	}
-	out = append(out, w.dead...)
 	w.dead = nil
-	return out
+	return o
 }
 
 // delivered handles the outcome of the set in flight.

@@ -17,6 +17,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -155,8 +156,10 @@ type stage struct {
 	next  [events.NumInputs]int64
 }
 
-func (s *stage) Publish(_ *Worker, records []*kgo.Record) { s.sent = append(s.sent, records) }
-func (s *stage) Apply(_ *Worker, c setup.Cut)             { s.cuts = append(s.cuts, c) }
+func (s *stage) Publish(_ *Worker, records outputs.Outgoing) {
+	s.sent = append(s.sent, records.Records())
+}
+func (s *stage) Apply(_ *Worker, c setup.Cut) { s.cuts = append(s.cuts, c) }
 func (s *stage) Acknowledged(_ int32, position projections.Position) {
 	s.acked = append(s.acked, position)
 }

@@ -5,13 +5,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/twmb/franz-go/pkg/kgo"
-
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/processor/internal/engine"
 	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/life"
 	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -104,7 +103,7 @@ func TestEveryTransitionIsTaken(t *testing.T) {
 // nobody is a host whose methods do nothing.
 type nobody struct{}
 
-func (nobody) Publish(*Worker, []*kgo.Record)           {}
+func (nobody) Publish(*Worker, outputs.Outgoing)        {}
 func (nobody) Apply(*Worker, setup.Cut)                 {}
 func (nobody) Acknowledged(int32, projections.Position) {}
 func (nobody) Committed(int32) (p projections.Position) { return p }

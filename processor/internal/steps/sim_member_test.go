@@ -46,8 +46,9 @@ type simMember struct {
 type simWorker struct {
 	*Worker
 	m       *simMember
-	id      int64 // of its producer
-	flight  []*kgo.Record
+	id      int64         // of its producer
+	flight  []*kgo.Record // its set: what out refers to
+	out     outputs.Outgoing
 	sentBy  int64 // the producer that has sent its set; 0: none has
 	cuts    []setup.Cut
 	injured bool // an injected fault will make it fail
@@ -117,7 +118,7 @@ func (w *simWorld) send(s *simWorker) bool {
 		return s.sentBy != 0
 	}
 	if former {
-		missing := r.Missing(s.Number, s.flight, events.TopicUnread, events.TopicChannels)
+		missing := r.Missing(s.Number, &s.out, events.TopicUnread, events.TopicChannels)
 		w.broker.raise(missing)
 		r.Raised(missing, events.TopicUnread, events.TopicChannels, w.plan.partitions)
 	}
@@ -319,14 +320,14 @@ type simOut struct {
 	s *simWorker
 }
 
-func (o simOut) Publish(_ *Worker, records []*kgo.Record) {
+func (o simOut) Publish(_ *Worker, records outputs.Outgoing) {
 	if st := o.s.Life.State(); st.Opens() && o.s.replaying || st == life.Standby {
-		o.w.found(simError("partition %d publishes %d records on %s while it is %s (DESIGN §6)", o.s.Number, len(records), o.s.m.name, st))
+		o.w.found(simError("partition %d publishes %d records on %s while it is %s (DESIGN §6)", o.s.Number, records.Len(), o.s.m.name, st))
 	}
 	if len(o.s.flight) > 0 {
 		o.w.found(simError("partition %d has two sets in flight on %s", o.s.Number, o.s.m.name))
 	}
-	o.s.flight, o.s.sentBy = records, 0
+	o.s.flight, o.s.out, o.s.sentBy = records.Records(), records, 0
 }
 
 func (o simOut) Apply(_ *Worker, c setup.Cut) { o.s.cuts = append(o.s.cuts, c) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/trace"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // traced has the traces of records that were folded and whose changes are not published yet. The
@@ -53,15 +54,16 @@ func (t *traced) folded(to trace.Tracer, b *batch, began, ended time.Time) {
 	}
 }
 
-// publishes gives the records of a drain the traceparent of the newest event that caused them, and
-// begins a span for each such event.
-func (t *traced) publishes(to trace.Tracer, records []kgo.Record, at time.Time) {
+// publishes returns headers for those records of a drain that an event with a trace has caused, by
+// their numbers: the traceparent of the newest such event. It begins a span for each such event.
+func (t *traced) publishes(to trace.Tracer, records []projections.OutRecord, at time.Time) map[int32][]kgo.RecordHeader {
+	all := map[int32][]kgo.RecordHeader{}
 	for i := len(t.events) - 1; i >= 0; i-- {
 		e := &t.events[i]
 		var header []kgo.RecordHeader
 		for n := range records {
-			r := &records[n]
-			if r.Headers != nil || !e.caused(r.Key) {
+			place := int32(n) //nolint:gosec // a drain has fewer
+			if all[place] != nil || !e.caused(records[n].Key) {
 				continue
 			}
 			if header == nil {
@@ -71,9 +73,10 @@ func (t *traced) publishes(to trace.Tracer, records []kgo.Record, at time.Time) 
 				}
 				t.spans, header = append(t.spans, span), trace.Headers(span.Traceparent())
 			}
-			r.Headers = header
+			all[place] = header
 		}
 	}
+	return all
 }
 
 // drained forgets the events once everything that they changed was drained.

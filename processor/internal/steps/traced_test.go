@@ -14,6 +14,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/merge"
 	"github.com/tidemark/tidemark/processor/internal/opening"
 	"github.com/tidemark/tidemark/processor/internal/setup"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // parentOf returns a sampled traceparent whose span has a number.
@@ -69,12 +70,12 @@ func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 		"general": 4, "ann\x00general": 4, "bob\x00general": 5, "bob\x00general\x00m1": 5, "plain": 0, "ann\x00plain": 0, "bad": 0,
 		"ann\x00bad": 0, "other": 6, "bob\x00other": 6, "ann\x00other": 0,
 	}
-	records := make([]kgo.Record, 0, len(keys))
+	records := make([]projections.OutRecord, 0, len(keys))
 	for key := range keys {
-		records = append(records, kgo.Record{Key: []byte(key)})
+		records = append(records, projections.OutRecord{Key: []byte(key)})
 	}
-	slices.SortFunc(records, func(a, b kgo.Record) int { return slices.Compare(a.Key, b.Key) })
-	w.publishes(&n, records, time.Now())
+	slices.SortFunc(records, func(a, b projections.OutRecord) int { return slices.Compare(a.Key, b.Key) })
+	headers := w.publishes(&n, records, time.Now())
 	if len(n.names) != 6 {
 		t.Fatalf("the spans are %q", n.names)
 	}
@@ -93,7 +94,7 @@ func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 		case 6:
 			want = spanOf["publish under 00003"]
 		}
-		if got := string(trace.Sampled(r.Headers)); got != want {
+		if got := string(trace.Sampled(headers[int32(i)])); got != want {
 			t.Errorf("%q carries %q, want %q; the spans are %q", r.Key, got, want, n.names)
 		}
 	}
@@ -101,13 +102,12 @@ func TestDeltasCarryTheTraceOfTheirEvent(t *testing.T) {
 		t.Errorf("of %q, %d spans ended of the trace %q", n.names, n.ended, id)
 	}
 	w.drained(false)
-	again := []kgo.Record{{Key: []byte("ann\x00general")}}
-	if w.publishes(&n, again, time.Now()); trace.Sampled(again[0].Headers) == nil {
+	again := []projections.OutRecord{{Key: []byte("ann\x00general")}}
+	if trace.Sampled(w.publishes(&n, again, time.Now())[0]) == nil {
 		t.Error("a drain of channels alone forgets the traces of deltas")
 	}
 	w.drained(true)
-	again[0].Headers = nil
-	if w.publishes(&n, again, time.Now()); again[0].Headers != nil {
+	if len(w.publishes(&n, again, time.Now())) > 0 {
 		t.Error("what was drained is still traced")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/merge"
 	"github.com/tidemark/tidemark/processor/internal/metrics"
 	"github.com/tidemark/tidemark/processor/internal/opening"
+	"github.com/tidemark/tidemark/processor/internal/outputs"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -27,7 +28,7 @@ import (
 type outside interface {
 	// Publish produces the records, all or with an error, and then calls the inbox's PublishDone.
 	// After that it does not use the records' memory.
-	Publish(w *Worker, records []*kgo.Record)
+	Publish(w *Worker, records outputs.Outgoing)
 	// Apply writes the cut and then calls the inbox's ApplyDone.
 	Apply(w *Worker, c setup.Cut)
 	// Acknowledged states that everything up to position is published, so that the group may commit
@@ -73,7 +74,6 @@ type Worker struct {
 	batch   batch
 	breaker *breaker
 	deltas  projections.Deltas
-	records []kgo.Record // memory of the records in flight
 	dead    []*kgo.Record
 	bad     loglimit.Lines[badRecord] // records in the dead letters that are not logged yet
 
