@@ -74,8 +74,8 @@ func (k *cutting) encode() error {
 		k.step()
 	}
 	for _, o := range []*overlay.Overlay{k.written.Now.Below, k.written.Now} { // the upper overlay last: its records win
-		for i := range o.Entries {
-			e := &o.Entries[i]
+		for i := range o.Count() {
+			e := o.At(i)
 			var err error
 			if e.Deleted {
 				err = k.batch.Delete(e.Key, nil)

@@ -60,7 +60,7 @@ func (p backing) Scan(prefix []byte, fn func(key, val []byte)) error {
 	type record struct{ key, val []byte }
 	var found []record
 	seen := map[string]bool{}
-	note := func(e *overlay.Entry) {
+	note := func(e overlay.Entry) {
 		if seen[string(e.Key)] {
 			return
 		}

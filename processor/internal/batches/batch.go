@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -47,6 +48,9 @@ type Batch struct {
 func (b *Batch) Reset() {
 	b.buf, b.whole, b.count = b.buf[:0], nil, 0
 }
+
+// Grow makes room for a batch of a size, not compressed, so that it need not grow record by record.
+func (b *Batch) Grow(size int) { b.buf = slices.Grow(b.buf[:0], size) }
 
 // Len returns the number of records.
 func (b *Batch) Len() int32 { return b.count }

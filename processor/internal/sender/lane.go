@@ -31,6 +31,7 @@ type lane struct {
 	mu    sync.Mutex
 	queue []*batch // the oldest first; only the last may take more records
 	limit int      // of a batch, in bytes
+	last  int      // size of the last batch that was added to, a guess at that of the next one
 
 	// The fields below belong to the goroutine that has the lane, and to the sender's mu otherwise.
 
@@ -83,6 +84,7 @@ func (l *lane) add(s *Sender, records Records, w *sorting, at int32, now int64, 
 	records.Read(at, r)
 	if b == nil || b.sealed || !b.Fits(r, l.limit) {
 		b = s.newBatch()
+		b.Grow(l.last)
 		l.queue = append(l.queue, b)
 	}
 	p.Expect()
@@ -98,6 +100,7 @@ func (l *lane) add(s *Sender, records Records, w *sorting, at int32, now int64, 
 			break
 		}
 	}
+	l.last = b.Size()
 	return at, count, b.Size() - was
 }
 

@@ -36,7 +36,7 @@ func (memory) Stored([]byte) (val []byte, ok bool, err error) { return nil, fals
 func (m memory) Scan(prefix []byte, fn func(key, val []byte)) error {
 	type record struct{ key, val []byte }
 	var found []record
-	m.fold.Written.Now.Under(prefix, func(e *overlay.Entry) {
+	m.fold.Written.Now.Under(prefix, func(e overlay.Entry) {
 		if !e.Deleted {
 			found = append(found, record{bytes.Clone(e.Key), bytes.Clone(e.Val)})
 		}

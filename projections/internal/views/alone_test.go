@@ -98,7 +98,7 @@ func (memory) Stored([]byte) (val []byte, ok bool, err error) { return nil, fals
 
 func (m memory) Scan(prefix []byte, fn func(key, val []byte)) error {
 	var found [][2][]byte
-	m.fold.Written.Now.Under(prefix, func(e *overlay.Entry) {
+	m.fold.Written.Now.Under(prefix, func(e overlay.Entry) {
 		if !e.Deleted {
 			found = append(found, [2][]byte{bytes.Clone(e.Key), bytes.Clone(e.Val)})
 		}

@@ -57,11 +57,11 @@ func (m *moment) logFrom(c *state.Channel, from uint32) *channelLog {
 		l.tail = append(l.tail, bytes.Clone(p.rules.Blobs.Get(c.Tail[s%history.BlockLen])))
 	}
 	first, full := history.BlockOf(max(from, l.seed+1)-l.seed), (c.HeadSeq-l.seed)/history.BlockLen
-	if first >= full || len(p.rules.Written.Now.Entries) == 0 {
+	if first >= full || p.rules.Written.Now.Count() == 0 {
 		return l
 	}
 	l.recent = map[uint32][]byte{}
-	if int(full-first) <= len(p.rules.Written.Now.Entries) {
+	if int(full-first) <= p.rules.Written.Now.Count() {
 		var kb [keys.Buf]byte
 		for b := first; b < full; b++ {
 			if v, deleted, known := p.rules.Written.Now.Get(keys.AppendLog(kb[:0], m.channel, b)); known && !deleted {
@@ -71,8 +71,8 @@ func (m *moment) logFrom(c *state.Channel, from uint32) *channelLog {
 		return l
 	}
 	prefix := append(append([]byte{keys.Log}, m.channel...), 0)
-	for i := range p.rules.Written.Now.Entries {
-		e := &p.rules.Written.Now.Entries[i]
+	for i := range p.rules.Written.Now.Count() {
+		e := p.rules.Written.Now.At(i)
 		if rest, in := bytes.CutPrefix(e.Key, prefix); in && len(rest) == 4 && !e.Deleted {
 			l.recent[binary.BigEndian.Uint32(rest)] = e.Val
 		}

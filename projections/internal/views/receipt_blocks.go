@@ -107,8 +107,8 @@ func (m *moment) eachPendingReceipt(ctx context.Context, w *blockKeys, fn func(k
 		return nil
 	}
 	prefix := append(append([]byte{keys.Receipts}, m.channel...), 0)
-	for i := range m.pending.Entries { // overlays below have no receipts except deletions, because folding writes no blocks
-		e := &m.pending.Entries[i]
+	for i := range m.pending.Count() { // overlays below have no receipts except deletions, because folding writes no blocks
+		e := m.pending.At(i)
 		k, in, err := parseBlockKey(prefix, e.Key)
 		if err != nil {
 			return err
