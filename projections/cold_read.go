@@ -15,19 +15,21 @@ import (
 // A ColdRead begins under RLock. Load and Close are called without a lock, and Close always. The
 // store is not closed before all its ColdReads are.
 type ColdRead struct {
-	of   *Partition
-	ids  [][]byte
-	mark uint64 // of ColdOf: which channels were cold
-	part *Partition
+	of    *Partition
+	lists []*loading.List
+	mark  uint64 // of ColdOf: which channels were cold
+	part  *Partition
 }
 
 // ColdChannel begins a read of one channel. It returns nil if the channel is in memory, or readers
 // do not know it. The caller holds RLock.
 func (p *Partition) ColdChannel(channelID string) *ColdRead {
-	if !p.IsCold(channelID) {
+	id := []byte(channelID)
+	c := p.rules.Cold.Find(id)
+	if c == nil {
 		return nil
 	}
-	return p.coldRead([][]byte{[]byte(channelID)})
+	return p.coldRead([]*loading.List{loading.NewList(id, c)})
 }
 
 // IsCold reports whether readers know a channel that is not in memory. The caller holds RLock.
@@ -38,12 +40,14 @@ func (p *Partition) IsCold(channelID string) bool {
 // ColdOf begins a read of all cold channels in which a user may have something. It returns nil if
 // there are none. The caller holds RLock.
 func (p *Partition) ColdOf(userID string) *ColdRead {
-	var ids [][]byte
-	mark := p.eachCold(userID, func(c *cold.Channel) { ids = append(ids, bytes.Clone(p.rules.Blobs.Get(c.ID))) })
-	if ids == nil {
+	var lists []*loading.List
+	mark := p.eachCold(userID, func(c *cold.Channel) {
+		lists = append(lists, loading.NewList(bytes.Clone(p.rules.Blobs.Get(c.ID)), c))
+	})
+	if lists == nil {
 		return nil
 	}
-	r := p.coldRead(ids)
+	r := p.coldRead(lists)
 	r.mark = mark
 	return r
 }
@@ -66,7 +70,7 @@ func (p *Partition) eachCold(userID string, fn func(*cold.Channel)) (mark uint64
 	return mark
 }
 
-func (p *Partition) coldRead(ids [][]byte) *ColdRead {
+func (p *Partition) coldRead(lists []*loading.List) *ColdRead {
 	p.stored.Open.Add(1)
 	p.coldReads.Add(1)
 	part := newPartition(p.id)
@@ -74,24 +78,20 @@ func (p *Partition) coldRead(ids [][]byte) *ColdRead {
 	part.ThreadsAlways, part.records, part.stored.Pending = p.ThreadsAlways, p.db.NewSnapshot(), p.stored.Pending
 	part.rules.Positions = p.rules.Positions
 	part.rules.MessageTime, part.rules.ReadTime, part.rules.DeliveryTime = p.rules.MessageTime, p.rules.ReadTime, p.rules.DeliveryTime
-	return &ColdRead{of: p, ids: ids, part: part}
+	return &ColdRead{of: p, lists: lists, part: part}
 }
 
 // Load loads the channels. The returned Partition answers queries about them as of the position at
 // which the read began; it must neither fold nor cut. Load returns ErrClosing once the store is to
 // be closed.
 func (r *ColdRead) Load() (*Partition, error) {
-	for ids := range slices.Chunk(r.ids, coldAtOnce) {
+	for lists := range slices.Chunk(r.lists, coldAtOnce) {
 		if err := r.of.stored.Stop(); err != nil {
 			return nil, err
 		}
-		var cold []*loading.List
-		for _, id := range ids {
-			if r.part.rules.ChannelOf(id) == 0 { // a list of a user may name a channel twice
-				cold = append(cold, &loading.List{ID: id})
-			}
-		}
-		cold, err := r.part.readLists(cold)
+		// A list of a user may name a channel twice.
+		lists = slices.DeleteFunc(lists, func(l *loading.List) bool { return r.part.rules.ChannelOf(l.ID) != 0 })
+		cold, err := r.part.readLists(lists)
 		if err != nil {
 			return nil, r.part.rules.FirstError(err)
 		}

@@ -1,8 +1,6 @@
 package projections
 
 import (
-	"bytes"
-
 	"github.com/tidemark/tidemark/projections/internal/loading"
 )
 
@@ -14,12 +12,7 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	if p.rules.Cold.Count == 0 {
 		return nil
 	}
-	var cold []*loading.List
-	for _, id := range channels {
-		if p.rules.ChannelOf(id) == 0 && p.rules.Cold.Has(id) {
-			cold = append(cold, &loading.List{ID: bytes.Clone(id)})
-		}
-	}
+	cold := p.lists.Of(&p.rules.State, channels)
 	if len(cold) == 0 {
 		return nil
 	}
@@ -36,12 +29,15 @@ func (p *Partition) Fetch(channels [][]byte) error {
 			break
 		}
 		p.rules.Returned(p.rules.Cold.Of(x.ID), ci, c)
-		t.spend(x.Len())
+		t.spend(x.Len() + int(c.Ords))
 	}
 	return p.rules.Err()
 }
 
 // readLists reads the records of cold channels. No cut that is not applied yet has any.
 func (p *Partition) readLists(cold []*loading.List) ([]*loading.List, error) {
-	return loading.Read(cold, func() (loading.Seeker, error) { return p.records.NewIter(nil) })
+	return loading.Read(cold, loading.Source{
+		Get:  p.appendStored,
+		Iter: func() (loading.Seeker, error) { return p.records.NewIter(nil) },
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -123,10 +124,7 @@ func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
 		p.rules.PairExtras.Drop(r.Extra)
 	}
 	*r = state.Row{User: r.User, NextUser: r.NextUser}
-	v := p.rules.VacantUsers[r.User]
-	v.Rows++
 	p.rules.VacantRows++
-	p.rules.VacantUsers[r.User] = v
 	p.rules.Vacated = append(p.rules.Vacated, r.User)
 }
 
@@ -140,9 +138,19 @@ func (p *Partition) leaveSome(t *turn) {
 
 // leaveUsers removes vacated rows from the lists of their users, and drops users without rows.
 func (p *Partition) leaveUsers(t *turn) {
-	slices.Sort(p.rules.Vacated)
-	for _, u := range slices.Compact(p.rules.Vacated) {
+	const warmed = 64
+	list := p.rules.Vacated
+	slices.Sort(list)
+	for i, warm := 0, 0; i < len(list); {
+		if i >= warm {
+			warm = min(i+warmed, len(list))
+			loading.WarmUsers(&p.rules.State, list[i:warm])
+		}
+		u := list[i]
 		v := p.rules.VacantUsers[u]
+		for ; i < len(list) && list[i] == u; i++ {
+			v.Rows++
+		}
 		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Users.At(u).First, limit, p.nextOfUser) }) {
 			p.rules.VacantUsers[u] = v
 			continue
@@ -157,12 +165,14 @@ func (p *Partition) leaveUsers(t *turn) {
 			return true
 		}, t)
 		if p.rules.Users.At(u).First == 0 && p.rules.Users.At(u).Cold == 0 {
+			long := p.rules.Users.At(u).Long
+			p.rules.LongIDs -= p.rules.Blobs.Size(long)
 			p.rules.UserTable.Remove(state.IDHash(p.rules.UserID(u)), u)
-			p.rules.Blobs.Release(p.rules.Users.At(u).Long)
+			p.rules.Blobs.Release(long)
 			p.rules.Users.Release(u)
 		}
 	}
-	p.rules.Vacated = p.rules.Vacated[:0]
+	p.rules.Vacated = list[:0]
 }
 
 // trim frees unused memory. It rebuilds hash tables too, each in one hold of the lock.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/rules"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -31,6 +32,7 @@ type Partition struct {
 	memory    func() int64       // Options.Memory
 	coldReads atomic.Int64       // number of ColdReads
 	hand      uint32             // the channel at which rest looks next
+	lists     loading.Lists      // of Fetch
 	applied   Position           // position of the last applied cut
 	cuts      uint64             // number of the last cut
 	fuse      *store.Fuse        // nil before the store is opened

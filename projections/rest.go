@@ -1,6 +1,9 @@
 package projections
 
-import "github.com/tidemark/tidemark/projections/internal/state"
+import (
+	"github.com/tidemark/tidemark/projections/internal/loading"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
 
 // hotLimit returns how many bytes the channels in memory may take, or 0 for no limit. What stays
 // when channels leave is subtracted, but an eighth of the limit is always for channels.
@@ -12,7 +15,7 @@ func (p *Partition) hotLimit() int64 {
 	if limit <= 0 {
 		return 0
 	}
-	return max(limit-p.fixed(), limit/8, 1)
+	return max(limit-loading.Fixed(&p.rules.State), limit/8, 1)
 }
 
 // Crowded returns how many times over its limit the memory of channels is: 1 when it is reached, 0
@@ -22,7 +25,7 @@ func (p *Partition) Crowded() float64 {
 	if limit == 0 {
 		return 0
 	}
-	return float64(p.inUse()) / float64(limit)
+	return float64(loading.InUse(&p.rules.State)) / float64(limit)
 }
 
 // Rest takes channels out of memory until the rest fits into the limit of Options.Memory. A channel
@@ -31,14 +34,14 @@ func (p *Partition) Crowded() float64 {
 // the channels that the cut wrote. Cut calls Rest itself.
 func (p *Partition) Rest() {
 	limit := p.hotLimit()
-	if limit == 0 || p.inUse() <= limit || len(p.rules.ErasedPairs) > 0 || p.outstanding() {
+	if limit == 0 || loading.InUse(&p.rules.State) <= limit || len(p.rules.ErasedPairs) > 0 || p.outstanding() {
 		return
 	}
 	t := &turn{p: p, cause: "release"}
 	t.begin()
 	defer t.end()
 	end := p.rules.Channels.End()
-	for looked := uint32(0); looked < 2*end && p.inUse() > limit-limit/8; looked++ {
+	for looked := uint32(0); looked < 2*end && loading.InUse(&p.rules.State) > limit-limit/8; looked++ {
 		if p.hand++; p.hand >= end {
 			p.hand = 1
 		}

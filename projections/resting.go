@@ -1,8 +1,7 @@
 package projections
 
 import (
-	"unsafe"
-
+	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -30,6 +29,7 @@ func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
 			}
 		}
 	}
+	loading.WarmRows(&p.rules.State, ci, c)
 	rows := 0
 	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
 		if rows++; rows > maxResting || !p.rowmayRest(ref, p.rules.Rows.At(ref)) {
@@ -66,7 +66,7 @@ func (p *Partition) rowmayRest(ref uint32, r *state.Row) bool {
 // readers know, or 0 if readers do not know it.
 func (p *Partition) noteLeaves(id []byte, c *state.Channel) uint32 {
 	if c.LastM != 0 && c.Flags&state.ChannelDeleted == 0 {
-		return p.rules.Cold.Leaves(id, c.Flags&state.ChannelLarge != 0, c.LastM)
+		return p.rules.Cold.Leaves(id, c.Flags&state.ChannelLarge != 0, c.Extra == 0, c.LastM)
 	}
 	p.rules.Cold.Unknown(id)
 	ref := p.rules.Cold.Of(id)
@@ -89,28 +89,8 @@ func (p *Partition) noteRowLeaves(ref uint32, r *state.Row) {
 	if r.Ord == state.NoOrdinal && r.Flags&state.RowStored == 0 && r.Extra == 0 && r.Scope == 0 {
 		return
 	}
-	p.rules.Cold.RowLeaves(ref, r.LastR, r.LastD)
+	p.rules.Cold.RowLeaves(ref, r.Ord != state.NoOrdinal && r.Extra == 0, r.LastR, r.LastD)
 	if r.Flags&state.RowColdListed == 0 {
 		p.rules.Cold.List(&p.rules.Users.At(r.User).Cold, ref)
 	}
-}
-
-// fixed is the memory that stays when channels leave: of users and of cold channels, in bytes.
-func (p *Partition) fixed() int64 {
-	return int64(p.rules.Users.Len())*int64(unsafe.Sizeof(state.User{})) + p.rules.UserTable.Bytes() + p.rules.Cold.Bytes() + p.rules.Cold.IDBytes()
-}
-
-// inUse estimates the memory that would be free if every channel left, in bytes.
-func (p *Partition) inUse() int64 {
-	const (
-		chanBytes   = int64(unsafe.Sizeof(state.Channel{})) + 12 // with its place in ChannelTable
-		rowBytes    = int64(unsafe.Sizeof(state.Row{})) + 12
-		threadBytes = int64(unsafe.Sizeof(state.Thread{})) + 128
-		followBytes = int64(unsafe.Sizeof(state.Follow{}))
-		listBytes   = 160 // a MemberList with 20 members
-		extraBytes  = 512
-	)
-	return int64(p.rules.Channels.Len())*chanBytes + int64(p.rules.Rows.Len()-p.rules.VacantRows)*rowBytes + int64(p.rules.Follows.Len())*followBytes +
-		int64(p.rules.Threads.Len())*threadBytes + int64(p.rules.MemberLists.Len())*listBytes + int64(p.rules.ChannelExtras.Len()+p.rules.PairExtras.Len())*extraBytes +
-		p.rules.Blobs.Bytes() - p.rules.Cold.IDBytes()
 }

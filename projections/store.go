@@ -42,15 +42,19 @@ func (p *Partition) getStored(key []byte) (val []byte, ok bool, err error) {
 	if p.onRead != nil {
 		p.onRead()
 	}
+	return p.appendStored(nil, key)
+}
+
+// appendStored appends a record from Pebble to dst.
+func (p *Partition) appendStored(dst, key []byte) (val []byte, ok bool, err error) {
 	v, closer, err := p.records.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, false, nil
+		return dst, false, nil
 	}
 	if err != nil {
-		return nil, false, fmt.Errorf("reading key %q: %w", key, err)
+		return dst, false, fmt.Errorf("reading key %q: %w", key, err)
 	}
-	val = append([]byte(nil), v...)
-	return val, true, closer.Close()
+	return append(dst, v...), true, closer.Close()
 }
 
 // Scan calls fn for every record under prefix, pending ones included, in no particular order. fn

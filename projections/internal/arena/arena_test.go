@@ -2,6 +2,8 @@ package arena
 
 import (
 	"bytes"
+	"maps"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -161,4 +163,33 @@ func TestColdSet(t *testing.T) {
 			t.Fatalf("%d was not added", i)
 		}
 	}
+}
+
+// TestSlabFillsFromTheFront: elements that are allocated again take the lowest free indices, so that
+// the last chunks can be freed.
+func TestSlabFillsFromTheFront(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Slab[uint32]
+		free := map[uint32]bool{}
+		for range 3 * slabSize {
+			s.Push(1)
+		}
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			if i := rapid.Uint32Range(1, s.End()-1).Draw(t, "release"); !free[i] {
+				s.Release(i)
+				free[i] = true
+			}
+			if rapid.Bool().Draw(t, "two") {
+				continue
+			}
+			lowest := slices.Min(slices.Collect(maps.Keys(free)))
+			if i := s.Push(1); i != lowest {
+				t.Fatalf("index %d was given out, and %d is free", i, lowest)
+			}
+			delete(free, lowest)
+		}
+		if s.Len() != 3*slabSize-len(free) {
+			t.Fatalf("%d elements are in use, want %d", s.Len(), 3*slabSize-len(free))
+		}
+	})
 }

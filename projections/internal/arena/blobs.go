@@ -213,6 +213,21 @@ func (s *Blobs) Bytes() (n int64) {
 	return n
 }
 
+// Live returns the memory of the blobs that are in use.
+func (s *Blobs) Live() int64 { return s.live }
+
+// Size returns the memory of a blob.
+func (s *Blobs) Size(ref uint32) int64 {
+	n := len(s.Get(ref))
+	switch {
+	case ref == 0:
+		return 0
+	case ref&blobBig != 0:
+		return int64(n)
+	}
+	return int64(blobClasses[blobClass(n)]) * blobUnit
+}
+
 // First returns the blob's first byte, 0 for an empty blob.
 func (s *Blobs) First(ref uint32) byte {
 	if ref == 0 || ref&blobBig != 0 {

@@ -24,7 +24,7 @@ func (s *Blobs) HeapBytes() int64 {
 // SlabBytes returns the memory of a slab.
 func SlabBytes[T any](s *Slab[T]) int64 {
 	var e T
-	return int64(s.allocated())*int64(unsafe.Sizeof(e)) + ListBytes(s.free) + ListBytes(s.chunks) + ListBytes(s.used)
+	return int64(s.allocated())*int64(unsafe.Sizeof(e)) + ListBytes(s.chunks) + ListBytes(s.used) + int64(len(s.chunks)-s.absent)*ObjectBytes[spots]()
 }
 
 // PoolBytes returns the memory of a pool and of its objects; bytes measures one object.

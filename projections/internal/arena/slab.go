@@ -1,6 +1,9 @@
 package arena
 
-import "slices"
+import (
+	"math/bits"
+	"slices"
+)
 
 // A slab's first chunk is small, so that a small partition uses little memory. The others are large
 // enough for huge pages, and few enough for the garbage collector. Growing copies nothing.
@@ -12,14 +15,53 @@ const (
 
 // Slab is a growing array of pointer-free elements, addressed by index. Index 0 is never given out,
 // so 0 can mean none. Addresses stay valid, because chunks never move.
+//
+// A slab gives out the lowest free index that has memory. So elements that are allocated together
+// are mostly neighbors, and the last chunks become unused when fewer elements are needed.
 type Slab[T any] struct {
 	first  []T
+	spare  spots    // of first
 	chunks [][]T    // nil: Trim freed it
+	spots  []*spots // of each chunk
+	open   []uint64 // a bit for each chunk with a free spot; no others are set
 	used   []uint32 // elements in use, of each chunk
 	next   uint32
-	free   []uint32
 	live   int
 	absent int // chunks that Trim freed
+}
+
+// spots has a bit for each free element of a chunk.
+type spots struct {
+	free [slabSize / 64]uint64
+	some [slabSize / 64 / 64]uint64 // a bit for each word of free that is not 0
+}
+
+// fill frees the spots from from on, up to end.
+func (s *spots) fill(from, end uint32) {
+	for i := from; i < end; i++ {
+		s.put(i)
+	}
+}
+
+func (s *spots) put(i uint32) {
+	s.free[i>>6] |= 1 << (i & 63)
+	s.some[i>>12] |= 1 << (i >> 6 & 63)
+}
+
+// take returns the lowest free spot, and whether there is one.
+func (s *spots) take() (uint32, bool) {
+	for i, words := range s.some {
+		if words == 0 {
+			continue
+		}
+		w := i<<6 + bits.TrailingZeros64(words)
+		at := bits.TrailingZeros64(s.free[w])
+		if s.free[w] &= s.free[w] - 1; s.free[w] == 0 {
+			s.some[i] &= words - 1
+		}
+		return uint32(w<<6 + at), true
+	}
+	return 0, false
 }
 
 // Alloc returns the index of a zeroed element.
@@ -27,54 +69,61 @@ func (s *Slab[T]) Alloc() uint32 {
 	s.live++
 	if s.next == 0 {
 		s.first = make([]T, slabFirst)
-		s.next = 1
+		s.spare.fill(1, slabFirst)
 	}
-	if s.absent > 0 && len(s.free) == 0 {
-		s.restore()
-	}
-	i := s.next
-	if n := len(s.free); n > 0 {
-		i = s.free[n-1]
-		s.free = s.free[:n-1]
-	} else {
-		s.next++
-	}
-	if i >= slabFirst {
-		k := (i - slabFirst) >> slabShift
-		if int(k) == len(s.chunks) {
-			s.chunks, s.used = append(s.chunks, newSlabChunk[T]()), append(s.used, 0)
+	i, ok := s.spare.take()
+	if !ok {
+		k := s.roomy()
+		at, _ := s.spots[k].take()
+		if s.used[k]++; s.used[k] == slabSize {
+			s.open[k>>6] &^= 1 << (k & 63)
 		}
-		s.used[k]++
+		i = slabFirst + uint32(k)<<slabShift + at
 	}
+	s.next = max(s.next, i+1)
 	return i
 }
 
-// restore allocates a chunk again that Trim freed.
-func (s *Slab[T]) restore() {
-	k := slices.IndexFunc(s.chunks, func(c []T) bool { return c == nil })
-	s.absent--
-	s.chunks[k] = newSlabChunk[T]()
-	from := uint32(slabFirst + k<<slabShift)
-	for i := from + slabSize; i > from; i-- {
-		s.free = append(s.free, i-1)
+// roomy returns the first chunk with a free spot. It allocates one if there is none.
+func (s *Slab[T]) roomy() int {
+	for w, chunks := range s.open {
+		if chunks != 0 {
+			return w<<6 + bits.TrailingZeros64(chunks)
+		}
 	}
-}
-
-func newSlabChunk[T any]() []T {
-	c := make([]T, slabSize)
-	adviseHuge(c)
-	return c
+	k := len(s.chunks)
+	if s.absent > 0 {
+		for k = 0; s.chunks[k] != nil; {
+			k++
+		}
+		s.absent--
+	} else {
+		s.chunks, s.spots, s.used = append(s.chunks, nil), append(s.spots, nil), append(s.used, 0)
+		if k>>6 == len(s.open) {
+			s.open = append(s.open, 0)
+		}
+	}
+	s.chunks[k], s.spots[k] = make([]T, slabSize), &spots{}
+	adviseHuge(s.chunks[k])
+	s.spots[k].fill(0, slabSize)
+	s.open[k>>6] |= 1 << (k & 63)
+	return k
 }
 
 // Release zeroes the element and frees its index.
 func (s *Slab[T]) Release(i uint32) {
 	var zero T
 	*s.At(i) = zero
-	s.free = append(s.free, i)
 	s.live--
-	if i >= slabFirst {
-		s.used[(i-slabFirst)>>slabShift]--
+	if i < slabFirst {
+		s.spare.put(i)
+		return
 	}
+	i -= slabFirst
+	k := i >> slabShift
+	s.used[k]--
+	s.spots[k].put(i & (slabSize - 1))
+	s.open[k>>6] |= 1 << (k & 63)
 }
 
 // Push allocates an element for v, and returns its index.
@@ -86,13 +135,23 @@ func (s *Slab[T]) Push(v T) uint32 {
 
 // Reset releases all elements of a slab that is only pushed to, and keeps their memory.
 func (s *Slab[T]) Reset() {
-	s.next, s.live = min(s.next, 1), 0
-	clear(s.used)
+	if s.live == 0 {
+		return
+	}
+	s.next, s.live = 1, 0
+	s.spare.fill(1, slabFirst)
+	for k, n := range s.used {
+		if n > 0 {
+			s.spots[k].fill(0, slabSize)
+			s.open[k>>6] |= 1 << (k & 63)
+			s.used[k] = 0
+		}
+	}
 }
 
 // Idle reports whether Trim can free enough memory to be worth calling.
 func (s *Slab[T]) Idle() bool {
-	if len(s.free) < slabFirst || len(s.free) < s.live/2 {
+	if s.allocated()-s.live < max(slabSize, s.live/2) {
 		return false
 	}
 	for k, n := range s.used {
@@ -107,22 +166,18 @@ func (s *Slab[T]) Idle() bool {
 func (s *Slab[T]) Trim() {
 	for k, n := range s.used {
 		if n == 0 && s.chunks[k] != nil {
-			s.chunks[k] = nil
+			s.chunks[k], s.spots[k] = nil, nil
+			s.open[k>>6] &^= 1 << (k & 63)
 			s.absent++
 		}
 	}
-	if last := len(s.chunks) - 1; s.chunks[last] == nil { // it may not have been used to its end
-		s.chunks, s.used = s.chunks[:last], s.used[:last]
+	last := len(s.chunks)
+	for last > 0 && s.chunks[last-1] == nil {
+		last--
 		s.absent--
-		s.next = uint32(slabFirst + last<<slabShift)
 	}
-	s.free = slices.Clip(slices.Collect(func(yield func(uint32) bool) {
-		for _, i := range s.free {
-			if s.Has(i) && !yield(i) {
-				return
-			}
-		}
-	}))
+	s.chunks, s.spots, s.used = s.chunks[:last], s.spots[:last], s.used[:last]
+	s.next = min(s.next, uint32(slabFirst+last<<slabShift))
 }
 
 // Has reports whether an element that was given out still has memory.

@@ -31,6 +31,7 @@ type Set struct {
 	Pairs    int   // rows in them
 	Loaded   int64 // how often one of them has come back
 
+	ids     int64       // memory of the ids
 	table   arena.Table // of Channels, by id
 	lists   arena.Slab[list]
 	unknown arena.ColdSet // of ids that readers do not know
@@ -43,6 +44,7 @@ type Channel struct {
 	Left  uint32 // how often it has left memory
 	Pairs uint32 // rows that left with it
 	Large bool   // whether it is large, while it is cold
+	Plain bool   // whether its only records are that of the channel and the pages of its members, while it is cold
 	// Upto has the offset + 1 of the last record of each input that named the channel, while it is
 	// cold.
 	Upto identity.Position
@@ -58,11 +60,18 @@ func (s *Set) Of(id []byte) uint32 {
 	return s.table.Find(hash(id), func(ref uint32) bool { return bytes.Equal(s.Blobs.Get(s.Channels.At(ref).ID), id) })
 }
 
-// Has reports whether readers know a channel with this id that is cold.
-func (s *Set) Has(id []byte) bool {
-	ref := s.Of(id)
-	return ref != 0 && s.Channels.At(ref).Now == 0
+// Find returns a channel that readers know and that is cold, or nil.
+func (s *Set) Find(id []byte) *Channel {
+	if ref := s.Of(id); ref != 0 {
+		if c := s.Channels.At(ref); c.Now == 0 {
+			return c
+		}
+	}
+	return nil
 }
+
+// Has reports whether readers know a channel with this id that is cold.
+func (s *Set) Has(id []byte) bool { return s.Find(id) != nil }
 
 // MayHave reports whether the store may have a channel that is not in memory.
 func (s *Set) MayHave(id []byte) bool { return s.Has(id) || s.unknown.Has(xxh3.Hash(id)) }
@@ -71,24 +80,28 @@ func (s *Set) MayHave(id []byte) bool { return s.Has(id) || s.unknown.Has(xxh3.H
 func (s *Set) Unknown(id []byte) { s.unknown.Add(xxh3.Hash(id)) }
 
 // Leaves notes that a channel that readers know leaves memory, and returns its index in Channels.
-// lastM is the offset + 1 of its last record in chat.messages.
-func (s *Set) Leaves(id []byte, large bool, lastM int64) uint32 {
+// lastM is the offset + 1 of its last record in chat.messages. plain is as in Channel, as far as the
+// rows do not matter.
+func (s *Set) Leaves(id []byte, large, plain bool, lastM int64) uint32 {
 	ref := s.Of(id)
 	if ref == 0 {
 		ref = s.Channels.Push(Channel{ID: s.Blobs.Put(id)})
 		s.table.Insert(hash(id), ref)
+		s.ids += s.Blobs.Size(s.Channels.At(ref).ID)
 	}
 	c := s.Channels.At(ref)
-	c.Now, c.Large, c.Upto = 0, large, identity.Position{events.Messages: lastM}
+	c.Now, c.Large, c.Plain, c.Upto = 0, large, plain, identity.Position{events.Messages: lastM}
 	c.Left++
 	s.Count++
 	return ref
 }
 
-// RowLeaves notes that a user has a row in a channel that leaves memory. lastR and lastD are the
-// offsets + 1 of the row's last records in chat.reads and chat.deliveries.
-func (s *Set) RowLeaves(ref uint32, lastR, lastD int64) {
+// RowLeaves notes that a user has a row in a channel that leaves memory. plain reports whether all of
+// the row is in a page of members. lastR and lastD are the offsets + 1 of the row's last records in
+// chat.reads and chat.deliveries.
+func (s *Set) RowLeaves(ref uint32, plain bool, lastR, lastD int64) {
 	c := s.Channels.At(ref)
+	c.Plain = c.Plain && plain
 	c.Upto[events.Reads], c.Upto[events.Deliveries] = max(c.Upto[events.Reads], lastR), max(c.Upto[events.Deliveries], lastD)
 	c.Pairs++
 	s.Pairs++
@@ -107,6 +120,7 @@ func (s *Set) Returns(ref, channel uint32) {
 func (s *Set) Drop(ref uint32) {
 	c := s.Channels.At(ref)
 	s.table.Remove(hash(s.Blobs.Get(c.ID)), ref)
+	s.ids -= s.Blobs.Size(c.ID)
 	s.Blobs.Release(c.ID)
 	s.Channels.Release(ref)
 }
@@ -116,8 +130,5 @@ func (s *Set) Bytes() int64 {
 	return arena.SlabBytes(&s.Channels) + arena.SlabBytes(&s.lists) + s.table.Bytes() + s.unknown.Bytes()
 }
 
-// IDBytes estimates the memory of the ids.
-func (s *Set) IDBytes() int64 {
-	const each = 32
-	return int64(s.Channels.Len()) * each
-}
+// IDBytes returns the memory of the ids.
+func (s *Set) IDBytes() int64 { return s.ids }

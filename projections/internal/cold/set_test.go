@@ -39,13 +39,13 @@ func TestPropertySet(t *testing.T) {
 				}
 				s.Drop(ref)
 			default:
-				ref = s.Leaves([]byte(id), false, 5)
+				ref = s.Leaves([]byte(id), false, true, 5)
 				away[id] = true
 				for _, u := range rapid.SliceOfDistinct(user, rapid.ID[string]).Draw(t, "users") {
 					if heads[u] == nil {
 						heads[u], listed[u] = new(uint32), map[string]bool{}
 					}
-					s.RowLeaves(ref, 3, 2)
+					s.RowLeaves(ref, true, 3, 2)
 					if !listed[u][id] {
 						s.List(heads[u], ref)
 						listed[u][id] = true

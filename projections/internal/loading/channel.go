@@ -91,6 +91,7 @@ func (l Loader) olderTail(c *state.Channel) error {
 }
 
 func (l Loader) page(ci uint32, c *state.Channel, page uint32, b []byte) error {
+	l.warmPage(ci, b)
 	rd := wire.Reader{B: b}
 	for ord := page * keys.PageLen; len(rd.B) > 0 && rd.Err == nil; ord++ {
 		id := rd.Bytes()

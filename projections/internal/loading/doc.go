@@ -8,4 +8,6 @@
 //	thread.go    the records of threads
 //	list.go      the records of a channel, read before
 //	read.go      reading those of several channels
+//	size.go      the memory that leaves with channels, and what stays
+//	warm.go      touches the memory that loading and leaving need
 package loading

@@ -1,12 +1,61 @@
 package loading
 
+import (
+	"github.com/tidemark/tidemark/projections/internal/cold"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
 // List has the records under Hot of one channel, in key order, in memory. It implements Records.
 type List struct {
 	ID []byte // of the channel
 
+	pages uint32 // if not 0, its records are that of the channel and this many pages of members
 	bytes []byte // keys and values, one after the other
 	ends  []int  // of each key and of each value
 	at    int
+}
+
+// NewList returns an empty list for a cold channel, and keeps the id.
+func NewList(id []byte, c *cold.Channel) *List { return &List{ID: id, pages: pagesOf(c)} }
+
+// pagesOf returns how many pages of members a channel has, or 0 if it has other records as well.
+func pagesOf(c *cold.Channel) uint32 {
+	if !c.Plain {
+		return 0
+	}
+	return (c.Pairs + keys.PageLen - 1) / keys.PageLen
+}
+
+// Lists hands out the same lists again and again.
+type Lists struct {
+	lists  []*List
+	missed missed
+}
+
+// Of returns an empty list for each of the channels that is cold, more than one if its id repeats.
+// They are valid until the next call, and the caller may reorder them.
+func (s *Lists) Of(p *state.State, channels [][]byte) []*List {
+	const most = 16 << 10 // bytes that an unused list keeps
+	used := 0
+	s.missed.each(p, channels, func(id []byte) {
+		c := p.Cold.Find(id)
+		if c == nil {
+			return
+		}
+		if used == len(s.lists) {
+			s.lists = append(s.lists, nil)
+		}
+		l := s.lists[used]
+		if l == nil || cap(l.bytes) > most {
+			l = &List{}
+			s.lists[used] = l
+		}
+		used++
+		l.ID, l.pages = append(l.ID[:0], id...), pagesOf(c)
+		l.bytes, l.ends, l.at = l.bytes[:0], l.ends[:0], 0
+	})
+	return s.lists[:used]
 }
 
 // Add adds a copy of a record.

@@ -16,6 +16,12 @@ type Seeker interface {
 	SeekGE(key []byte) bool
 }
 
+// Source is a store.
+type Source struct {
+	Get  func(dst, key []byte) (val []byte, ok bool, err error) // appends the value of a key to dst
+	Iter func() (Seeker, error)
+}
+
 const (
 	readers = 4 // goroutines that read the store
 	share   = 8 // channels that are worth a goroutine
@@ -23,30 +29,72 @@ const (
 
 // Read fills lists with the records of their channels, several channels at the same time. It returns
 // the lists in order of their ids, each channel once.
-func Read(lists []*List, open func() (Seeker, error)) ([]*List, error) {
+func Read(lists []*List, from Source) ([]*List, error) {
 	slices.SortFunc(lists, func(a, b *List) int { return bytes.Compare(a.ID, b.ID) })
 	lists = slices.CompactFunc(lists, func(a, b *List) bool { return bytes.Equal(a.ID, b.ID) })
 	g, _ := guard.WithContext(context.Background())
 	for part := range slices.Chunk(lists, max(share, (len(lists)+readers-1)/readers)) {
-		g.Go("reading channels", func() (err error) {
-			it, err := open()
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, it.Close()) }()
-			for _, l := range part {
-				if err := l.read(it); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		g.Go("reading channels", func() error { return read(part, from) })
 	}
 	return lists, g.Wait()
 }
 
-// read adds all records of the channel.
-func (l *List) read(it Seeker) error {
+func read(lists []*List, from Source) (err error) {
+	var it Seeker
+	defer func() {
+		if it != nil {
+			err = errors.Join(err, it.Close())
+		}
+	}()
+	for _, l := range lists {
+		if l.pages > 0 {
+			err = l.get(from)
+		} else {
+			if it == nil {
+				opened, err := from.Iter()
+				if err != nil {
+					return err
+				}
+				it = opened
+			}
+			err = l.scan(it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get adds all records of a channel of which memory knows the keys. Unlike an iterator, it reads
+// nothing of a level of the store that does not have them.
+func (l *List) get(from Source) error {
+	var kb [keys.Buf]byte
+	err := l.getOne(from, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
+	for page := range l.pages {
+		if err == nil {
+			err = l.getOne(from, keys.AppendPage(kb[:0], l.ID, page))
+		}
+	}
+	return err
+}
+
+// getOne adds a record, if there is one.
+func (l *List) getOne(from Source, key []byte) error {
+	at := len(l.bytes)
+	l.bytes = append(l.bytes, key...)
+	keyEnd := len(l.bytes)
+	val, ok, err := from.Get(l.bytes, key)
+	if err != nil || !ok {
+		l.bytes = l.bytes[:at]
+		return err
+	}
+	l.bytes, l.ends = val, append(l.ends, keyEnd, len(val))
+	return nil
+}
+
+// scan adds all records of the channel.
+func (l *List) scan(it Seeker) error {
 	var kb [keys.Buf]byte
 	prefix := keys.AppendHot(kb[:0], l.ID, 0)
 	prefix = prefix[:len(prefix)-1]

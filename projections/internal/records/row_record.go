@@ -145,6 +145,40 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	}
 }
 
+// SkipRow skips a row. It returns false for a row with rare parts, where it stops within the row.
+func SkipRow(r *wire.Reader) bool {
+	numbers := func(n int) {
+		for range n {
+			r.Uvarint() // signed numbers end alike
+		}
+	}
+	f := r.Byte()
+	n := 1
+	for _, part := range [...]struct {
+		flag byte
+		n    int
+	}{{recPointer, 3}, {recOwn, 3}, {recMarks, 1}, {recRead, 1}, {recDelivery, 1}} {
+		if f&part.flag != 0 {
+			n += part.n
+		}
+	}
+	numbers(n)
+	if f&recMore == 0 {
+		return true
+	}
+	more := r.Byte()
+	if more&(recOwnRead|recSettings) != 0 {
+		return false
+	}
+	if more&recPublic != 0 {
+		numbers(2)
+	}
+	if more&recFar != 0 {
+		numbers(1)
+	}
+	return true
+}
+
 // AppendFollow encodes a follow. It includes the times only of an explicit follow, and what was
 // decided of it only if the log ends.
 func AppendFollow(b []byte, f *state.Follow, ends bool) []byte {

@@ -196,3 +196,22 @@ func TestFollowBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestSkipRow: what SkipRow skips is what ReadRow reads, except rows with rare parts.
+func TestSkipRow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		row := drawRow(t)
+		b := append(AppendRow(nil, &row, nil), "rest"...)
+		r := wire.Reader{B: b}
+		if !SkipRow(&r) || r.Err != nil || string(r.B) != "rest" {
+			t.Fatalf("of %x, %q is left, error %v", b, r.B, r.Err)
+		}
+		rare := state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}}
+		if r = (wire.Reader{B: AppendRow(nil, &row, &rare)}); SkipRow(&r) {
+			t.Fatal("a row with rare parts was skipped")
+		}
+		if r = (wire.Reader{B: b[:rapid.IntRange(0, len(b)-5).Draw(t, "cut")]}); SkipRow(&r) && r.Err == nil {
+			t.Fatal("a row that is cut short was skipped")
+		}
+	})
+}

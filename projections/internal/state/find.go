@@ -66,6 +66,7 @@ func (p *State) EnsureUser(id []byte) uint32 {
 		u.ShortLen = uint8(copy(u.short[:], id))
 	} else {
 		u.Long = p.Blobs.Put(id)
+		p.LongIDs += p.Blobs.Size(u.Long)
 	}
 	u.Murmur = events.Murmur2(id) & 0x7fffffff
 	p.UserTable.Insert(IDHash(id), i)

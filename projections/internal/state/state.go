@@ -47,6 +47,7 @@ type State struct {
 	Hints          int      // triggers registered since forgetHints
 	HintLimit      int
 
+	LongIDs       int64 // memory of user ids in Blobs
 	Cold          cold.Set
 	Vacated       []uint32 // users of rows that were vacated since leaveUsers
 	VacantRows    int

@@ -1,0 +1,101 @@
+package loading
+
+import (
+	"bytes"
+
+	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/records"
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
+)
+
+// Like state.Warm, these functions take each step of a lookup for all ids before the next step, so
+// that the cache misses of one step overlap. They change nothing and may be left out.
+
+// missed finds channels that are not in memory.
+type missed struct {
+	hashes []uint64
+	refs   []uint32
+}
+
+// each calls fn for those of the ids that no channel in memory has.
+func (m *missed) each(p *state.State, ids [][]byte, fn func(id []byte)) {
+	m.hashes, m.refs = m.hashes[:0], m.refs[:0]
+	sum := uint64(0)
+	for _, id := range ids {
+		hash := state.IDHash(id)
+		m.hashes = append(m.hashes, hash)
+		sum += p.ChannelTable.Peek(hash)
+	}
+	for _, hash := range m.hashes {
+		ref := p.ChannelTable.First(hash)
+		m.refs = append(m.refs, ref)
+		if ref != 0 {
+			sum += uint64(p.Channels.At(ref).ID)
+		}
+	}
+	for _, ref := range m.refs {
+		if ref != 0 {
+			sum += uint64(p.Blobs.First(p.Channels.At(ref).ID))
+		}
+	}
+	p.Warmth.Sum = sum
+	for i, ref := range m.refs {
+		if found := ref != 0 && bytes.Equal(p.Blobs.Get(p.Channels.At(ref).ID), ids[i]); !found && p.ChannelOf(ids[i]) == 0 {
+			fn(ids[i])
+		}
+	}
+}
+
+// warmPage touches the users and the pairs of a page of members.
+func (l Loader) warmPage(ci uint32, b []byte) {
+	if l.Users.Unused() {
+		return
+	}
+	var hashes [keys.PageLen]uint64
+	n, sum := 0, uint64(0)
+	for rd := (wire.Reader{B: b}); len(rd.B) > 0 && n < len(hashes); n++ {
+		hashes[n] = state.IDHash(rd.Bytes())
+		sum += l.UserTable.Peek(hashes[n])
+		if !records.SkipRow(&rd) {
+			break
+		}
+	}
+	var users [keys.PageLen]uint32
+	for i, hash := range hashes[:n] {
+		users[i] = l.UserTable.First(hash)
+		sum += uint64(l.Users.At(users[i]).ShortLen)
+	}
+	for _, u := range users[:n] {
+		sum += l.PairTable.Peek(arena.PairHash(ci, u))
+	}
+	l.Warmth.Sum = sum
+}
+
+// WarmRows touches the rows of the members of a channel that is about to leave memory, and the places
+// of their pairs.
+func WarmRows(p *state.State, ci uint32, c *state.Channel) {
+	sum, most := uint64(0), min(c.Ords, keys.PageLen)
+	for ord := range most {
+		r := p.Rows.At(p.MemberRow(c, ord))
+		sum += uint64(r.User) + uint64(r.LastR)
+	}
+	for ord := range most {
+		sum += p.PairTable.Peek(arena.PairHash(ci, p.Rows.At(p.MemberRow(c, ord)).User))
+	}
+	p.Warmth.Sum = sum
+}
+
+// WarmUsers touches users, and the first row of each.
+func WarmUsers(p *state.State, users []uint32) {
+	sum := uint64(0)
+	for _, u := range users {
+		sum += uint64(p.Users.At(u).First)
+	}
+	for _, u := range users {
+		r := p.Rows.At(p.Users.At(u).First)
+		sum += uint64(r.NextUser) + uint64(r.LastR)
+	}
+	p.Warmth.Sum = sum
+}
