@@ -31,8 +31,9 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(int64(shares.Heap)))
+	heap := int64(shares.Heap)
 	mix := traffic.Mixes["G"]
-	small, err := openCold(mix, int64(shares.Hot))
+	small, err := openCold(mix, room{int64(shares.Hot), int64(shares.Cache), int64(shares.MemTable)})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 	few, all := mix, mix
 	few.Channels /= 100
 	all.Uniform, all.Reads = true, 1 // so that nearly every message is in another channel
-	fewCost, err := small.cost(few, coldEvents)
+	fewCost, err := small.cost(few, coldEvents, heap)
 	if err != nil {
 		return nil, err
 	}
@@ -51,23 +52,25 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	allCost, err := small.cost(all, coldEvents/4)
+	allCost, err := small.cost(all, coldEvents/4, heap)
 	if err != nil {
 		return nil, err
 	}
+	debug.FreeOSMemory()
 	crowded, _ := gauge.Resident()
 	again := small.d.p.Stats()
-	debug.SetMemoryLimit(1 << 40)
-	large, err := openCold(mix, 0)
+	heap = 1 << 40
+	debug.SetMemoryLimit(heap)
+	large, err := openCold(mix, everything)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, large.close()) }()
-	fewBase, err := large.cost(few, coldEvents)
+	fewBase, err := large.cost(few, coldEvents, heap)
 	if err != nil {
 		return nil, err
 	}
-	allBase, err := large.cost(all, coldEvents/4)
+	allBase, err := large.cost(all, coldEvents/4, heap)
 	if err != nil {
 		return nil, err
 	}
@@ -90,18 +93,21 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 
 const coldEvents = 2_000_000
 
+// everything is room for all channels, with the block cache and the memtable of the other benches.
+var everything = room{cache: 128<<20 + 2*memtable, memtable: memtable}
+
 // coldPart is a partition with joined channels, in a directory of its own.
 type coldPart struct {
 	d   *driver
 	dir string
 }
 
-func openCold(mix traffic.Mix, memory int64) (*coldPart, error) {
+func openCold(mix traffic.Mix, r room) (*coldPart, error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {
 		return nil, err
 	}
-	d, err := openSmall(filepath.Join(dir, "store"), projections.DefaultSettings(), memory)
+	d, err := openWith(filepath.Join(dir, "store"), projections.DefaultSettings(), r)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -115,13 +121,16 @@ func openCold(mix traffic.Mix, memory int64) (*coldPart, error) {
 func (p *coldPart) close() error { return errors.Join(p.d.close(), os.RemoveAll(p.dir)) }
 
 // cost returns the CPU seconds of a million events of a mix, after a quarter as many for a steady
-// state.
-func (p *coldPart) cost(mix traffic.Mix, n int) (float64, error) {
+// state. heap is the memory limit of the heap without the events and their generator.
+func (p *coldPart) cost(mix traffic.Mix, n int, heap int64) (float64, error) {
+	before := inHeap()
 	g := traffic.New(mix)
-	if err := p.d.foldAll(records(g.Next, n/4)); err != nil {
+	first, recs := records(g.Next, n/4), records(g.Next, n)
+	debug.SetMemoryLimit(heap + max(inHeap()-before, 0))
+	defer debug.SetMemoryLimit(heap)
+	if err := p.d.foldAll(first); err != nil {
 		return 0, err
 	}
-	recs := records(g.Next, n)
 	runtime.GC()
 	m := &gauge.Meter{}
 	m.Start()
@@ -129,7 +138,17 @@ func (p *coldPart) cost(mix traffic.Mix, n int) (float64, error) {
 		return 0, err
 	}
 	r := m.Stop("", n)
+	runtime.KeepAlive(first) // as the limit assumes
+	runtime.KeepAlive(g)
 	return r.CPU, nil
+}
+
+// inHeap returns the memory of everything that is in use in the heap.
+func inHeap() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
 }
 
 // ask returns how long queries took: of one cold channel, and of all cold channels of a user.

@@ -66,19 +66,26 @@ type phases struct {
 }
 
 func openDriver(dir string, s projections.Settings) (*driver, error) {
-	return openSmall(dir, s, 0)
+	return openWith(dir, s, everything)
 }
 
-// openSmall is openDriver with a limit of the memory for channels, in bytes; 0: none.
-func openSmall(dir string, s projections.Settings, memory int64) (*driver, error) {
+const memtable = 32 << 20
+
+// room is the memory of a partition, in bytes.
+type room struct {
+	hot             int64 // for channels, 0: no limit
+	cache, memtable int64
+}
+
+// openWith is openDriver with the partition's memory.
+func openWith(dir string, s projections.Settings, r room) (*driver, error) {
 	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: s}
 	for i, name := range events.InputTopics {
 		id.Topics[i].Name = name
 	}
-	const memtable = 32 << 20
-	d := &driver{cache: pebble.NewCache(128<<20 + 2*memtable), pace: pace{drain: 10_000, cut: 300_000}}
+	d := &driver{cache: pebble.NewCache(r.cache), pace: pace{drain: 10_000, cut: 300_000}}
 	var err error
-	d.p, err = projections.Open(dir, id, projections.Options{Cache: d.cache, MemTableSize: memtable, Memory: func() int64 { return memory }})
+	d.p, err = projections.Open(dir, id, projections.Options{Cache: d.cache, MemTableSize: uint64(r.memtable), Memory: func() int64 { return r.hot }})
 	return d, err
 }
 
