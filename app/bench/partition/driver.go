@@ -156,6 +156,9 @@ func (d *driver) foldAll(recs []record) error {
 		}
 	}
 	d.drainNow()
+	clear(d.messages[:]) // they borrow from recs
+	clear(d.reads[:])
+	clear(d.news[:])
 	return d.p.Err()
 }
 
