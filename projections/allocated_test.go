@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -17,6 +18,9 @@ import (
 // CPU the more is allocated. A key is built in memory that is used again, because one is up to 781
 // bytes long.
 func TestBytesOfADirectMessage(t *testing.T) {
+	if testkit.RaceDetector {
+		t.Skip("the race detector makes slices grow in other steps")
+	}
 	const channels, rounds = 2_000, 12
 	p := open(t, vfs.NewMem(), projections.DefaultSettings())
 	defer closePartition(t, p)
