@@ -33,6 +33,12 @@ func noteLosses(t *testing.T) *losses {
 	return l
 }
 
+func (l *losses) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.n
+}
+
 func (l *losses) Handle(_ context.Context, r slog.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +82,8 @@ func TestBrokersComeAndGo(t *testing.T) {
 	s.caughtUp(m)
 	m.stop()
 	owners := 1
-	if lost.n > 0 { // its session ended, on a slow machine
-		t.Logf("the member lost its partitions %d times", lost.n)
+	if n := lost.count(); n > 0 { // its session ended, on a slow machine
+		t.Logf("the member lost its partitions %d times", n)
 		owners = 2
 	}
 	got, published := s.digests(s.config(dir), dir), s.outputsOf(owners)
