@@ -41,8 +41,8 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 		// A cold channel has a KiB or two, and what a block has beside it is read and decompressed
-		// for nothing.
-		po.Levels[i].BlockSize = 4 << 10
+		// for nothing. Smaller blocks cost compactions more.
+		po.Levels[i].BlockSize = 8 << 10
 		po.Levels[i].IndexBlockSize = 16 << 10
 	}
 	return po
