@@ -127,7 +127,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	publishing, endPublishing := context.WithCancel(context.Background())
 	p.publisher = &outputs.Publisher{
 		Ctx: publishing, Connect: p.newProducer, Roster: outputs.NewRoster(), Fences: &outputs.Fencer{Client: p.asker, Admin: p.admin},
-		Unread: p.cfg.Topics.Unread, Channels: p.cfg.Topics.Channels, Receipts: p.cfg.Topics.Receipts, Partitions: p.engine.Partitions,
+		Unread: p.cfg.Topics.Unread, Channels: p.cfg.Topics.Channels, Partitions: p.engine.Partitions,
 		ClientProduces: p.cfg.ClientProduces, Compressor: outputs.NewCompressor(),
 		Named: func() { p.committer.Hurry() }, Log: p.log,
 		Counts: outputs.Counts{Fences: p.metrics.Fences, Retried: p.metrics.Retried, Refused: p.metrics.Refused},

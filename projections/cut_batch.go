@@ -40,8 +40,7 @@ type cutting struct {
 	unknown []uint32 // channels that no record of chat.messages has named
 	idle    []uint32 // rows in threads without any content
 
-	key  [keys.Buf]byte // of the record that is being written
-	user [keys.Buf]byte // a part of it
+	user [keys.Buf]byte // the user's part of the key in KeyScratch
 }
 
 // note records that the cut writes something of a channel.
@@ -63,7 +62,7 @@ func (k *cutting) get(key []byte) (val []byte, ok bool, err error) {
 func (k *cutting) cutSet(s *seqset.Set, channel []byte, kind byte, user []byte) {
 	for _, hi := range s.Dirty {
 		k.rules.Scratch = s.Encode(k.rules.Scratch[:0], hi)
-		k.replace(keys.AppendSet(k.key[:0], channel, kind, user, hi), k.rules.Scratch)
+		k.replace(keys.AppendSet(k.rules.KeyScratch[:0], channel, kind, user, hi), k.rules.Scratch)
 	}
 	s.Dirty = s.Dirty[:0]
 }

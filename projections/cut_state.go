@@ -13,7 +13,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 	var err error
 	if c.Dirty&state.DirtyChannel != 0 {
 		k.rules.Scratch = k.appendChannel(k.rules.Scratch[:0], ci, c)
-		key := keys.AppendHot(k.key[:0], id, keys.HotChannel)
+		key := keys.AppendHot(k.rules.KeyScratch[:0], id, keys.HotChannel)
 		err = k.set(key, k.rules.Scratch, &c.Hash, c.Dirty&state.DirtyStored != 0)
 		c.Dirty |= state.DirtyStored
 		if c.Flags&state.ChannelDeleted != 0 {
@@ -22,7 +22,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 	}
 	if err == nil && c.Dirty&state.DirtyPage0 != 0 {
 		k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, 0)
-		err = k.set(keys.AppendPage(k.key[:0], id, 0), k.rules.Scratch, &c.PageH, c.Dirty&state.DirtyPage0Stored != 0)
+		err = k.set(keys.AppendPage(k.rules.KeyScratch[:0], id, 0), k.rules.Scratch, &c.PageH, c.Dirty&state.DirtyPage0Stored != 0)
 		c.Dirty |= state.DirtyPage0Stored
 	}
 	if c.More != 0 {
@@ -30,7 +30,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 		for i := range pages {
 			if err == nil && pages[i].Dirty {
 				k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, uint32(i+1))
-				err = k.set(keys.AppendPage(k.key[:0], id, uint32(i+1)), k.rules.Scratch, &pages[i].Hash, pages[i].Stored)
+				err = k.set(keys.AppendPage(k.rules.KeyScratch[:0], id, uint32(i+1)), k.rules.Scratch, &pages[i].Hash, pages[i].Stored)
 				pages[i].Dirty, pages[i].Stored = false, true
 			}
 		}
@@ -41,7 +41,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 		k.cutSet(&x.Alls, id, keys.HotAlls, nil)
 		if x.SizesDirty {
 			k.rules.Scratch = records.AppendSizes(k.rules.Scratch[:0], x.Sizes)
-			k.replace(keys.AppendHot(k.key[:0], id, keys.HotSizes), k.rules.Scratch)
+			k.replace(keys.AppendHot(k.rules.KeyScratch[:0], id, keys.HotSizes), k.rules.Scratch)
 			x.SizesDirty = false
 		}
 	}
@@ -59,7 +59,7 @@ func (k *cutting) cutGuest(ref uint32) {
 	}
 	c := k.rules.Channels.At(r.Channel)
 	k.note(r.Channel, c)
-	key := append(keys.AppendHot(k.key[:0], k.rules.Blobs.Get(c.ID), keys.HotGuest), k.rules.UserID(r.User)...)
+	key := append(keys.AppendHot(k.rules.KeyScratch[:0], k.rules.Blobs.Get(c.ID), keys.HotGuest), k.rules.UserID(r.User)...)
 	k.rules.Scratch = k.rules.Scratch[:0]
 	if !r.Idle() {
 		k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
@@ -88,7 +88,7 @@ func (k *cutting) cutExc(ref uint32) {
 	k.cutSet(&x.Singles, channel, kinds.Singles, who)
 	put := func(kind byte, val []byte) {
 		k.rules.Scratch = val
-		k.replace(append(keys.AppendHot(k.key[:0], channel, kind), who...), val)
+		k.replace(append(keys.AppendHot(k.rules.KeyScratch[:0], channel, kind), who...), val)
 	}
 	put(kinds.Pending, records.AppendUnsettled(k.rules.Scratch[:0], x))
 	put(kinds.Open, records.AppendEvents(k.rules.Scratch[:0], x.OpenReads))

@@ -90,7 +90,7 @@ func (k *cutting) mergeChannel(c *state.Channel, list []receipts.Entry) error {
 
 // mergeBlock adds entries to their block.
 func (k *cutting) mergeBlock(c *state.Channel, more []receipts.Entry) error {
-	key := k.receiptKey(k.key[:0], c, &more[0])
+	key := k.receiptKey(k.rules.KeyScratch[:0], c, &more[0])
 	old, stored, err := k.get(key)
 	if err != nil {
 		return err

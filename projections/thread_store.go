@@ -29,14 +29,14 @@ func (k *cutting) cutThreads() {
 			k.rules.Scratch = binary.AppendUvarint(k.rules.Scratch, uint64(t.Root))
 			k.rules.Scratch = binary.AppendUvarint(k.rules.Scratch, uint64(t.First))
 		}
-		k.replace(append(keys.AppendHot(k.key[:0], channel, keys.HotThread), id...), k.rules.Scratch)
+		k.replace(append(keys.AppendHot(k.rules.KeyScratch[:0], channel, keys.HotThread), id...), k.rules.Scratch)
 		k.step()
 	}
 	for ref := range k.rules.DirtyFollows {
 		r := k.rules.Rows.At(ref)
 		c := k.rules.Channels.At(r.Channel)
 		k.note(r.Channel, c)
-		key := k.appendFollower(keys.AppendHot(k.key[:0], k.rules.Blobs.Get(c.ID), keys.HotFollow), r)
+		key := k.appendFollower(keys.AppendHot(k.rules.KeyScratch[:0], k.rules.Blobs.Get(c.ID), keys.HotFollow), r)
 		k.rules.Scratch = k.rules.Scratch[:0]
 		if f := k.rules.Follows.At(r.Scope); !k.rules.FollowIdle(r, f) {
 			k.rules.Scratch = records.AppendFollow(k.rules.Scratch, f, k.id.Settings.TrimLog)

@@ -93,9 +93,6 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 
 const coldEvents = 2_000_000
 
-// everything is room for all channels, with the block cache and the memtable of the other benches.
-var everything = room{cache: 128<<20 + 2*memtable, memtable: memtable}
-
 // coldPart is a partition with joined channels, in a directory of its own.
 type coldPart struct {
 	d   *driver

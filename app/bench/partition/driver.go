@@ -77,6 +77,9 @@ type room struct {
 	cache, memtable int64
 }
 
+// everything is room for all channels.
+var everything = room{cache: 128<<20 + 2*memtable, memtable: memtable}
+
 // openWith is openDriver with the partition's memory.
 func openWith(dir string, s projections.Settings, r room) (*driver, error) {
 	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: s}

@@ -30,7 +30,6 @@ type Publisher struct {
 	Fences   *Fencer
 	Unread   string // topics in which a value replaces an earlier one
 	Channels string
-	Receipts string
 	// ClientProduces leaves all producing to the Kafka client. Otherwise the client produces dead
 	// letters only, and a Sender the rest.
 	ClientProduces bool
