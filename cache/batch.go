@@ -7,8 +7,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/zeebo/xxh3"
 
+	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/cache/internal/format"
 	"github.com/tidemark/tidemark/cache/internal/hashindex"
+	"github.com/tidemark/tidemark/cache/internal/packed"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/sink"
 )
@@ -24,22 +26,42 @@ const (
 	skipped     // its partition has another owner, which reads the record too
 )
 
-// delta is the newest value of one (user, channel) or (user, channel, thread) in a batch.
+// delta is the newest value of one (user, channel) or (user, channel, thread) in a batch: what decides
+// whether it is written, and its bytes in Redis. Batches have many, so it has no more. Its other
+// members are decoded again for listeners.
 type delta struct {
-	events.UnreadDelta
-	id        xxh3.Uint128 // of the record's key
-	part      *part
-	next      int32 // index of the same user's next delta, -1 for none
-	toPublish bool  // to be published
-	gone      bool  // a tombstone: only the ids are set
-	repeated  bool  // another owner may have written it and crashed before it published it
-	state     state
-	asked     bool  // a query to Redis is needed
-	known     known // the value in Redis
+	key         []byte // user, channel and thread, as in the record's key
+	id          xxh3.Uint128
+	part        *part
+	now         known       // the value in Redis once it is written
+	known       known       // the value in Redis
+	from, to    int         // place of the value's bytes in batch.values; none for a removal
+	lastRead    []byte      // id of the last message that the user has read
+	record      *kgo.Record // its record
+	mover       *kgo.Record // the record that states which device moved the pointer
+	next        int32       // index of the same user's next delta, -1 for none
+	userLen     uint8
+	channelLen  uint8
+	statesMover bool // mover names a device
+	toPublish   bool // to be published
+	gone        bool // a tombstone: only the ids are set
+	repeated    bool // another owner may have written it and crashed before it published it
+	state       state
+	asked       bool // a query to Redis is needed
 }
 
+func (d *delta) userID() []byte    { return d.key[:d.userLen] }
+func (d *delta) channelID() []byte { return d.field()[:d.channelLen] }
+
+// threadID returns the id of a thread's delta.
+func (d *delta) threadID() []byte { return d.field()[int(d.channelLen)+1:] }
+
+// field returns the name of the delta in its user's hashes: the channel, or the channel, 0x00 and the
+// thread.
+func (d *delta) field() []byte { return d.key[int(d.userLen)+1:] }
+
 // thread reports whether d is about a thread.
-func (d *delta) thread() bool { return len(d.ThreadID) > 0 }
+func (d *delta) thread() bool { return len(d.field()) > int(d.channelLen) }
 
 // channel is the newest record of one channel in a batch.
 type channel struct {
@@ -95,8 +117,9 @@ type batch struct {
 	channels []channel
 
 	byKey, byUser, byChannel hashindex.Index
-	scratch                  delta
+	scratch                  events.UnreadDelta
 	scratchChannel           channel
+	values                   []byte // the bytes of values, see delta.from
 
 	tally   tally
 	lastBad error // last bad record of the batch, with its place
@@ -105,7 +128,7 @@ type batch struct {
 
 // reset empties the batch and makes room for n records.
 func (b *batch) reset(n int) {
-	b.deltas, b.users, b.channels = b.deltas[:0], b.users[:0], b.channels[:0]
+	b.deltas, b.users, b.channels, b.values = b.deltas[:0], b.users[:0], b.channels[:0], b.values[:0]
 	b.byKey.Reset(n)
 	b.byUser.Reset(n)
 	b.byChannel.Reset(n)
@@ -126,56 +149,72 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 		b.bad(r, errKey)
 		return
 	}
-	d := &b.scratch
-	d.gone = r.Value == nil
-	if d.gone {
-		d.UnreadDelta = events.UnreadDelta{UserID: userID, ChannelID: channelID, ThreadID: threadID, Excluded: d.Excluded[:0], Mentioned: d.Mentioned[:0]}
-	} else if err := events.DecodeUnreadDelta(r.Value, &d.UnreadDelta); err != nil {
-		b.bad(r, err)
-		return
-	} else if !bytes.Equal(d.UserID, userID) || !bytes.Equal(d.ChannelID, channelID) || !bytes.Equal(d.ThreadID, threadID) {
-		b.bad(r, sink.ErrOtherKey)
-		return
+	d := delta{
+		key: r.Key, userLen: uint8(len(userID)), channelLen: uint8(len(channelID)), //nolint:gosec // ids are short
+		part: p, record: r, mover: r, next: -1,
+		gone: r.Value == nil, toPublish: r.Offset >= p.publishFrom, repeated: r.Offset < p.begun,
+	}
+	if x := &b.scratch; !d.gone {
+		if err := events.DecodeUnreadDelta(r.Value, x); err != nil {
+			b.bad(r, err)
+			return
+		} else if !bytes.Equal(x.UserID, userID) || !bytes.Equal(x.ChannelID, channelID) || !bytes.Equal(x.ThreadID, threadID) {
+			b.bad(r, sink.ErrOtherKey)
+			return
+		}
+		d.now, d.lastRead, d.statesMover = after(x), x.LastRead.MessageID, len(x.InstanceID) > 0
 	}
 	if d.thread() && b.format.NoThreads {
 		b.tally.left++
 		return
 	}
-	d.id, d.part, d.next, d.state, d.toPublish = xxh3.Hash128(r.Key), p, -1, pending, r.Offset >= p.publishFrom
-	d.repeated = r.Offset < p.begun
-
+	d.id = xxh3.Hash128(r.Key)
 	n := int32(len(b.deltas))
 	at := b.byKey.Find(d.id.Lo, n, func(i int32) bool {
 		o := &b.deltas[i]
-		return o.id == d.id && o.part == p && bytes.Equal(o.ChannelID, channelID) && bytes.Equal(o.UserID, userID) && bytes.Equal(o.ThreadID, threadID)
+		return o.id == d.id && o.part == p && bytes.Equal(o.key, r.Key)
 	})
 	if at < n {
-		b.join(&b.deltas[at])
+		b.join(&b.deltas[at], &d)
 		return
 	}
-	b.deltas = grow(b.deltas)
-	b.deltas[n], b.scratch = b.scratch, b.deltas[n]
+	b.encode(&d)
+	b.deltas = append(b.deltas, d)
 	b.attach(n)
 }
 
-// join replaces was by scratch, a later record of the same key, unless was dominates it.
-func (b *batch) join(was *delta) {
-	b.tally.coalesced++
-	d := &b.scratch
-	if !was.gone && !d.gone && !replaces(&was.Stamp, &d.Stamp) {
+// encode encodes the value of d, which b.scratch has.
+func (b *batch) encode(d *delta) {
+	if d.gone || !d.now.member {
 		return
 	}
-	if len(d.InstanceID) == 0 && d.LastRead.Seq == was.LastRead.Seq {
-		d.InstanceID = was.InstanceID // the earlier read is still the one that moved the pointer
+	d.from = len(b.values)
+	if b.format.Packed {
+		b.values = packed.AppendValue(b.values, &b.scratch)
+	} else {
+		b.values = entry.AppendValue(b.values, &b.scratch)
+	}
+	d.to = len(b.values)
+}
+
+// join replaces was by d, a later record of the same key, unless was dominates it.
+func (b *batch) join(was, d *delta) {
+	b.tally.coalesced++
+	if !was.gone && !d.gone && !replaces(&was.now.stamp, &d.now.stamp) {
+		return
+	}
+	if !d.statesMover && d.now.seq == was.now.seq {
+		d.mover, d.statesMover = was.mover, was.statesMover // the earlier read is still the one that moved the pointer
 	}
 	d.toPublish = d.toPublish || was.toPublish
 	d.next = was.next
-	*was, b.scratch = b.scratch, *was
+	b.encode(d)
+	*was = *d
 }
 
 // attach appends delta n to the list of its user.
 func (b *batch) attach(n int32) {
-	id, p := b.deltas[n].UserID, b.deltas[n].part
+	id, p := b.deltas[n].userID(), b.deltas[n].part
 	hash := xxh3.Hash(id)
 	next := int32(len(b.users))
 	at := b.byUser.Find(hash, next, func(i int32) bool {

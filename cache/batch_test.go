@@ -45,7 +45,7 @@ func describe(b *batch) string {
 	for _, u := range b.users {
 		fmt.Fprintf(&s, "%s:", u.id)
 		for i := u.first; i >= 0; i = b.deltas[i].next {
-			fmt.Fprintf(&s, " %s@%s", b.deltas[i].ChannelID, b.deltas[i].Stamp.String())
+			fmt.Fprintf(&s, " %s@%s", b.deltas[i].channelID(), b.deltas[i].now.stamp.String())
 		}
 		s.WriteString("; ")
 	}
@@ -58,14 +58,17 @@ func TestBatchKeepsTheOriginOfTheRead(t *testing.T) {
 	read := reading(small("u", "c", 1, 1), "m", 4, t0)
 	read.InstanceID = []byte("phone")
 	b := batchOf(read, reading(small("u", "c", 2, 1), "m", 4, t0))
-	if got := string(b.deltas[0].InstanceID); got != "phone" || len(b.deltas) != 1 {
+	if got := origin(b); got != "phone" || len(b.deltas) != 1 {
 		t.Errorf("origin %q of %d deltas, want phone of 1", got, len(b.deltas))
 	}
 	b = batchOf(read, reading(small("u", "c", 2, 1), "m5", 5, t0))
-	if got := string(b.deltas[0].InstanceID); got != "" {
+	if got := origin(b); got != "" {
 		t.Errorf("origin %q of a move that somebody else made", got)
 	}
 }
+
+// origin returns the device that publications of the first delta name.
+func origin(b *batch) string { return string((&chunk{batch: b}).told(&b.deltas[0]).InstanceID) }
 
 // A batch does not publish a value again that was published before, unless a later value joins it.
 func TestBatchIsLoudIfAnyIs(t *testing.T) {
@@ -155,9 +158,12 @@ func TestBatchReuse(t *testing.T) {
 func content(b *batch) string {
 	var s strings.Builder
 	s.WriteString(describe(b))
+	c := &chunk{batch: b}
 	for i := range b.deltas {
-		s.Write(entry.AppendValue(nil, &b.deltas[i].UnreadDelta))
-		s.Write(entry.AppendChange(nil, &b.deltas[i].UnreadDelta))
+		d := &b.deltas[i]
+		s.Write(b.values[d.from:d.to])
+		s.Write(entry.AppendUpdate(nil, c.told(d)))
+		s.Write(entry.AppendChange(nil, c.told(d)))
 		s.WriteByte('\n')
 	}
 	return s.String()

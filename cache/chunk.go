@@ -1,9 +1,8 @@
 package cache
 
 import (
-	"github.com/tidemark/tidemark/cache/internal/entry"
 	"github.com/tidemark/tidemark/cache/internal/format"
-	"github.com/tidemark/tidemark/cache/internal/packed"
+	"github.com/tidemark/tidemark/events"
 )
 
 // chunkValues is how many values are written by one transaction. Redis does nothing else while it
@@ -25,9 +24,10 @@ type chunk struct {
 	marked        bool // an earlier attempt may have left the mark
 	keepThreads   bool // Config.ThreadsAlways
 	format        format.Format
-	tried         bool    // an earlier attempt may have written the whole chunk
-	listened      []int32 // groups with something to publish
-	pointersHeard bool    // read pointers have listeners
+	whole         events.UnreadDelta // for listeners
+	tried         bool               // an earlier attempt may have written the whole chunk
+	listened      []int32            // groups with something to publish
+	pointersHeard bool               // read pointers have listeners
 }
 
 // group is deltas of one user.
@@ -108,51 +108,79 @@ func (c *chunk) writes(goneFor string) [][]any {
 	return c.out.List()
 }
 
+// needs are the commands that a group needs.
+type needs uint8
+
+const (
+	needsSet needs = 1 << iota
+	needsDrop
+	needsSetThread
+	needsDropThread
+	needsForget // of a removal's stamp
+	needsStamp  // of a removal
+)
+
+// needs returns the commands that d needs, except for its pointer.
+func (d *delta) needs() (n needs) {
+	switch {
+	case d.gone:
+		n = needsDrop | needsForget
+	case !d.now.member:
+		n = needsDrop | needsStamp
+	case d.known.there && !d.known.member:
+		n = needsSet | needsForget
+	default:
+		n = needsSet
+	}
+	if d.thread() { // in a hash of its own; removals share one
+		n = n&(needsForget|needsStamp) | n&(needsSet|needsDrop)<<2
+	}
+	return n
+}
+
 // writeGroup adds one command for each hash of the user, and one for each read pointer that moved.
 func (c *chunk) writeGroup(g *group, goneFor string) {
 	out, id := &c.out, g.user.id
-	each := func(name, prefix string, is func(d *delta) bool, args func(d *delta)) (any bool) {
-		for _, n := range g.deltas {
-			d := &c.batch.deltas[n]
-			if d.state != pending || !is(d) {
-				continue
-			}
-			if !any {
-				any = true
-				out.Command(name)
-				out.key(prefix, id)
-			}
-			args(d)
+	all := needs(0)
+	for _, n := range g.deltas {
+		if d := &c.batch.deltas[n]; d.state == pending {
+			all |= d.needs()
 		}
-		return any
 	}
-	for of := ofInbox; of <= ofThreads; of++ {
-		threads := of == ofThreads
-		each("hset", of.prefix(), func(d *delta) bool { return d.thread() == threads && d.Member && !d.gone }, func(d *delta) {
-			out.field(d)
-			if c.format.Packed {
-				out.Buf = packed.AppendValue(out.Buf, &d.UnreadDelta)
-			} else {
-				out.Buf = entry.AppendValue(out.Buf, &d.UnreadDelta)
+	each := func(need needs, name, prefix string, args func(d *delta)) {
+		if all&need == 0 {
+			return
+		}
+		out.Command(name)
+		out.key(prefix, id)
+		for _, n := range g.deltas {
+			if d := &c.batch.deltas[n]; d.state == pending && d.needs()&need != 0 {
+				out.field(d)
+				args(d)
 			}
-			out.End()
-		})
-		each("hdel", of.prefix(), func(d *delta) bool { return d.thread() == threads && (!d.Member || d.gone) }, out.field)
+		}
 	}
-	each("hdel", prefixInboxGone, func(d *delta) bool { return d.gone || d.Member && d.known.there && !d.known.member }, out.field)
-	if each("hset", prefixInboxGone, func(d *delta) bool { return !d.Member && !d.gone }, func(d *delta) {
-		out.field(d)
-		out.Buf = d.Stamp.Append(out.Buf)
-		out.Buf = append(out.Buf, '.')
-		out.Number(d.LastRead.Seq)
-	}) {
+	value := func(d *delta) { out.Text(c.batch.values[d.from:d.to]) }
+	none := func(*delta) {}
+	each(needsSet, "hset", prefixInbox, value)
+	each(needsDrop, "hdel", prefixInbox, none)
+	each(needsSetThread, "hset", prefixInboxThreads, value)
+	each(needsDropThread, "hdel", prefixInboxThreads, none)
+	each(needsForget, "hdel", prefixInboxGone, none)
+	each(needsStamp, "hset", prefixInboxGone, func(d *delta) {
+		out.Buf = append(d.now.stamp.Append(out.Buf), '.')
+		out.Number(d.now.seq)
+	})
+	if all&needsStamp != 0 {
 		out.Command("expire")
 		out.key(prefixInboxGone, id)
 		out.Str(goneFor)
 	}
+	if c.format.NoPointers {
+		return
+	}
 	for _, n := range g.deltas {
-		d := &c.batch.deltas[n]
-		if d.state == pending {
+		if d := &c.batch.deltas[n]; d.state == pending {
 			c.writePointer(d)
 		}
 	}

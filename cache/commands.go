@@ -7,10 +7,7 @@ type commands struct{ pipeline.Commands }
 
 // field adds the name of d in its user's hashes.
 func (c *commands) field(d *delta) {
-	c.Buf = append(c.Buf, d.ChannelID...)
-	if d.thread() {
-		c.Buf = append(append(c.Buf, 0), d.ThreadID...)
-	}
+	c.Buf = append(c.Buf, d.field()...)
 	c.End()
 }
 

@@ -126,7 +126,7 @@ func TestOneOfTwoPartitionsIsLost(t *testing.T) {
 		w := own(t, rdb)
 		other := &part{partition: partition{Topic: "t", Number: 1}, token: rand.Text(), table: newTable(10)}
 		rdb.HSet(t.Context(), ownersKey, other.String(), "somebody")
-		b := new(batch)
+		b := &batch{format: w.format}
 		b.reset(3)
 		b.addUnread(unreadRecord(small("u", "c", 1, 0)), w.part)
 		b.addUnread(unreadRecord(small("v", "c", 1, 0)), other)

@@ -29,7 +29,8 @@ func TestPointerMoved(t *testing.T) {
 		{"read back, a later read", known{there: true, stamp: stampOf(4, 1), seq: 4, at: atUnknown}, read(4, t0, 2), true},
 		{"read back, none", known{there: true, stamp: stampOf(4, 1), at: atUnknown}, read(0, 0, 2), false},
 	} {
-		if got := c.has.moved(c.now); got != c.want {
+		now := after(c.now)
+		if got := c.has.moved(&now); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

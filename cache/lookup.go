@@ -166,8 +166,8 @@ func (c *chunk) takeGroup(answer *redis.Cmd, a lookup) error {
 			continue // no cache wrote this value: replace it
 		}
 		switch d.known = k; {
-		case !k.refuses(&d.Stamp):
-		case k.stamp == d.Stamp && d.toPublish && (d.repeated || c.tried):
+		case !k.refuses(&d.now.stamp):
+		case k.stamp == d.now.stamp && d.toPublish && (d.repeated || c.tried):
 			d.state = unpublished
 		default:
 			d.state = stale

@@ -8,26 +8,26 @@ const threadReadFor = "2592000"
 
 // writePointer adds the commands that set or remove the read pointer of d, if d certainly moves it.
 func (c *chunk) writePointer(d *delta) {
-	if !d.pointerMoved() || c.noPointer(d) {
+	if c.noPointer(d) || !d.pointerMoved() {
 		return
 	}
 	out := &c.out
-	if d.LastRead.Seq == 0 {
+	if d.now.seq == 0 {
 		out.Command("del")
 		c.pointerKey(d)
 	} else {
 		out.Command("hset")
 		c.pointerKey(d)
 		out.Str("last_read_id")
-		out.Text(d.LastRead.MessageID)
+		out.Text(d.lastRead)
 		out.Str("last_read_at")
-		if d.LastReadAt != 0 || !d.thread() { // the pointer of a thread that was read with its channel has no time
-			out.Buf = jsonw.AppendTime(out.Buf, d.LastReadAt)
+		if d.now.at != 0 || !d.thread() { // the pointer of a thread that was read with its channel has no time
+			out.Buf = jsonw.AppendTime(out.Buf, d.now.at)
 		}
 		out.End()
 		if !d.thread() {
 			out.Str("last_read_seq")
-			out.Number(d.LastRead.Seq)
+			out.Number(d.now.seq)
 			return
 		}
 		if c.keepThreads {
@@ -47,24 +47,27 @@ func (c *chunk) noPointer(d *delta) bool {
 }
 
 // pointerMoved reports whether d certainly moves the read pointer in Redis.
-func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(&d.UnreadDelta) }
+func (d *delta) pointerMoved() bool { return !d.maybePointer() && d.known.moved(&d.now) }
 
 func (c *chunk) pointerKey(d *delta) {
-	prefix, id := prefixReadPointer, d.ChannelID
+	prefix, id := prefixReadPointer, d.channelID()
 	if d.thread() {
-		prefix, id = prefixThreadRead, d.ThreadID
+		prefix, id = prefixThreadRead, d.threadID()
 	}
-	c.out.keyOf(prefix, d.UserID, id)
+	c.out.keyOf(prefix, d.userID(), id)
 }
 
 // maybePointer reports whether d has no read pointer while Redis may have one. Redis then has
 // nothing else of the pair, but that does not prove that there is no pointer: the stamp of a
 // removal may expire before the pointer.
-func (d *delta) maybePointer() bool { return d.gone || d.LastRead.Seq == 0 && !d.known.there }
+func (d *delta) maybePointer() bool { return d.gone || d.now.seq == 0 && !d.known.there }
 
 // dropPointers removes, in one command, the read pointers that maybePointer found. It publishes
 // nothing, because no user moved them.
 func (c *chunk) dropPointers() {
+	if c.format.NoPointers {
+		return
+	}
 	first := true
 	for i := range c.groups {
 		for _, n := range c.groups[i].deltas {

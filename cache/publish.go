@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/tidemark/tidemark/cache/internal/entry"
+	"github.com/tidemark/tidemark/events"
 )
 
 // Publishing a delta costs Redis more than writing it, and few deltas have a listener. So the last
@@ -60,7 +61,7 @@ func (d *delta) publishable() bool {
 // pointers are not published. For a value that was already in Redis it is unknown whether it moved
 // the pointer.
 func (d *delta) publishesPointer() bool {
-	return !d.thread() && d.publishable() && (d.pointerMoved() || d.state == unpublished && d.LastRead.Seq > 0)
+	return !d.thread() && d.publishable() && (d.pointerMoved() || d.state == unpublished && d.now.seq > 0)
 }
 
 // takeAudience evaluates the answers to audience, the last ones of a transaction, and keeps only
@@ -104,19 +105,45 @@ func (c *chunk) publishes() [][]any {
 		}
 		for _, n := range g.deltas {
 			d := &c.batch.deltas[n]
-			if g.heard && d.publishable() {
+			if !d.publishable() {
+				continue
+			}
+			told := c.told(d)
+			if g.heard {
 				out.Command("publish")
 				out.key(prefixUnreadChannel, g.user.id)
-				out.Buf = entry.AppendUpdate(out.Buf, &d.UnreadDelta)
+				out.Buf = entry.AppendUpdate(out.Buf, told)
 				out.End()
 			}
 			if c.pointersHeard && d.publishesPointer() {
 				out.Command("publish")
 				out.Str(changesChannel)
-				out.Buf = entry.AppendChange(out.Buf, &d.UnreadDelta)
+				out.Buf = entry.AppendChange(out.Buf, told)
 				out.End()
 			}
 		}
 	}
 	return out.List()
+}
+
+// told decodes all of a delta. It is valid until the next call.
+func (c *chunk) told(d *delta) *events.UnreadDelta {
+	x := &c.whole
+	var mover []byte
+	if d.statesMover && d.mover != d.record {
+		redecode(d.mover.Value, x)
+		mover = x.InstanceID
+	}
+	redecode(d.record.Value, x)
+	if mover != nil {
+		x.InstanceID = mover
+	}
+	return x
+}
+
+// redecode decodes a value that was decoded before.
+func redecode(value []byte, x *events.UnreadDelta) {
+	if err := events.DecodeUnreadDelta(value, x); err != nil {
+		panic(fmt.Sprintf("a value can be decoded once and not twice: %v", err))
+	}
 }

@@ -6,7 +6,7 @@ func (b *batch) settle() {
 	for i := range b.deltas {
 		d := &b.deltas[i]
 		var ok bool
-		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.Stamp) {
+		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.now.stamp) {
 			d.state = stale
 		}
 		d.asked = !ok && !d.gone
@@ -31,7 +31,7 @@ func (b *batch) learn() {
 		case d.state == applied && d.gone:
 			d.part.table.drop(d.id)
 		case d.state == applied:
-			d.part.table.put(d.id, after(&d.UnreadDelta))
+			d.part.table.put(d.id, d.now)
 		case (d.state == stale || d.state == unpublished) && d.asked:
 			d.part.table.put(d.id, d.known)
 		}

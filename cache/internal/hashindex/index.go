@@ -4,8 +4,8 @@ package hashindex
 // Index finds the number that was stored under a hash. Clearing takes time proportional to the size
 // of the next batch, so a batch of one delta costs nothing.
 type Index struct {
-	slots  []int32 // number + 1
-	memory []int32
+	slots  []uint64 // the upper half of the hash, and below it the number + 1
+	memory []uint64
 }
 
 // Reset empties the index and makes room for n numbers.
@@ -15,23 +15,25 @@ func (x *Index) Reset(n int) {
 		size *= 2
 	}
 	if size > len(x.memory) {
-		x.memory = make([]int32, size)
+		x.memory = make([]uint64, size)
 	}
 	x.slots = x.memory[:size]
 	clear(x.slots)
 }
 
 // Find returns the number that was put under hash and for which same is true. If there is none, it
-// puts next there and returns it.
+// puts next there and returns it. same is called for few numbers whose hash differs.
 func (x *Index) Find(hash uint64, next int32, same func(int32) bool) int32 {
+	const number = 1<<32 - 1
 	mask := uint64(len(x.slots) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {
-		switch n := x.slots[i]; {
-		case n == 0:
-			x.slots[i] = next + 1
+		s := x.slots[i]
+		if s == 0 {
+			x.slots[i] = hash&^number | uint64(next+1) //nolint:gosec // numbers are not negative
 			return next
-		case same(n - 1):
-			return n - 1
+		}
+		if n := int32(s&number) - 1; (s^hash)&^number == 0 && same(n) { //nolint:gosec // it was an int32
+			return n
 		}
 	}
 }
