@@ -11,7 +11,7 @@
 //	assign.go     the start of a partition at its cursor in Redis, and its lag
 //	cursor.go     the cursors beside the data, and the epoch, which states "complete" (lua/)
 //	batch.go      decode, keep the newest value of each key, group by user
-//	known.go      the known values in Redis
+//	known.go      a known value in Redis; table.go: all of a partition's
 //	settle.go     finding stale values, and values that need a query to Redis
 //	write.go      transactions, repeated until Redis has executed all of them
 //	lookup.go     reading the owners of partitions, and the unknown values in Redis

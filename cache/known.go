@@ -1,10 +1,6 @@
 package cache
 
-import (
-	"github.com/zeebo/xxh3"
-
-	"github.com/tidemark/tidemark/events"
-)
+import "github.com/tidemark/tidemark/events"
 
 // known is the value of one (user, channel), or of one channel, in Redis.
 type known struct {
@@ -41,39 +37,3 @@ func (k *known) moved(now *known) bool {
 func after(d *events.UnreadDelta) known {
 	return known{stamp: d.Stamp, seq: d.LastRead.Seq, at: d.LastReadAt, member: d.Member, there: true}
 }
-
-// table remembers the values in Redis, which saves a query before each write. Only the owner of a
-// partition writes its keys, and the table is dropped with the ownership, so it is never stale. It
-// holds no pointers. A full table drops random entries, whose values are then read from Redis
-// again.
-type table struct {
-	entries map[xxh3.Uint128]known
-	limit   int
-}
-
-func newTable(limit int) *table {
-	return &table{entries: map[xxh3.Uint128]known{}, limit: max(limit, 1)}
-}
-
-func (t *table) get(id xxh3.Uint128) (known, bool) {
-	k, ok := t.entries[id]
-	return k, ok
-}
-
-func (t *table) put(id xxh3.Uint128, k known) {
-	t.entries[id] = k
-	if over := len(t.entries) - t.limit; over > 0 {
-		over = min(over, 2) // a table whose limit was lowered shrinks with time
-		for old := range t.entries {
-			if old == id {
-				continue
-			}
-			delete(t.entries, old)
-			if over--; over == 0 {
-				break
-			}
-		}
-	}
-}
-
-func (t *table) drop(id xxh3.Uint128) { delete(t.entries, id) }

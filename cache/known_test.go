@@ -3,8 +3,6 @@ package cache
 import (
 	"testing"
 
-	"github.com/zeebo/xxh3"
-
 	"github.com/tidemark/tidemark/events"
 )
 
@@ -33,32 +31,6 @@ func TestPointerMoved(t *testing.T) {
 		if got := c.has.moved(&now); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
-	}
-}
-
-// A full table drops other entries, never the newest, and has no more than its limit.
-func TestTableForgets(t *testing.T) {
-	tab := newTable(10)
-	id := func(i int) xxh3.Uint128 { return xxh3.Uint128{Lo: uint64(i)} }
-	for i := range 1000 {
-		tab.put(id(i), known{seq: uint32(i), there: true})
-		if k, ok := tab.get(id(i)); !ok || k.seq != uint32(i) {
-			t.Fatalf("entry %d was forgotten at once", i)
-		}
-		if len(tab.entries) > 10 {
-			t.Fatalf("%d entries, limit 10", len(tab.entries))
-		}
-	}
-	tab.limit = 2
-	for i := range 20 {
-		tab.put(id(i), known{})
-	}
-	if len(tab.entries) != 2 {
-		t.Errorf("%d entries after the limit was lowered to 2", len(tab.entries))
-	}
-	tab.drop(id(19))
-	if _, ok := tab.get(id(19)); ok {
-		t.Error("a dropped entry is still there")
 	}
 }
 

@@ -1,7 +1,6 @@
 package packed
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
@@ -94,15 +93,26 @@ func idOfUUID(raw []byte) []byte {
 // crockford are the digits of a ULID.
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
+// digits has the values of the digits of a ULID, 255 for anything else.
+var digits = func() (of [256]byte) {
+	for c := range of {
+		of[c] = 255
+	}
+	for digit, c := range []byte(crockford) {
+		of[c] = byte(digit)
+	}
+	return of
+}()
+
 // ulidOf returns the 16 bytes of a ULID. ok is false unless idOfULID returns id for them.
 func ulidOf(id []byte) (raw [16]byte, ok bool) {
 	acc, bits, n := uint32(0), 0, 0
 	for i, c := range id {
-		digit := bytes.IndexByte([]byte(crockford), c)
-		if digit < 0 || i == 0 && digit > 7 { // 26 digits have 130 bits, the first two of which are 0
+		digit := digits[c]
+		if digit > 31 || i == 0 && digit > 7 { // 26 digits have 130 bits, the first two of which are 0
 			return raw, false
 		}
-		acc = acc<<5 | uint32(digit) //nolint:gosec // below 32
+		acc = acc<<5 | uint32(digit)
 		if i == 0 {
 			bits = 3
 			continue
