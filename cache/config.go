@@ -45,7 +45,7 @@ type Config struct {
 	// Together with FetchBytes it limits the memory.
 	BatchRecords int
 	// KnownPairs is for how many (user, channel) pairs and channels the cache remembers the value
-	// in Redis, which saves a query before each write; 2,000,000 by default, of 110 bytes each.
+	// in Redis, which saves a query before each write; 2,000,000 by default, of 85 bytes each.
 	KnownPairs int
 	// FetchBytes limits the records that are fetched ahead from one broker; 16 MiB by default.
 	FetchBytes int32
