@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -71,5 +72,104 @@ func TestMissingRecordsOfAColdChannel(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestOpeningLeavesChannelsInTheStore: a store that does not fit into memory is opened without
+// loading its channels, but for those in which something waits. A record that is lost is noticed.
+func TestOpeningLeavesChannelsInTheStore(t *testing.T) {
+	const channels, members, messages = 20, 70, 40 // more than a page of members and a block of messages
+	memory := int64(0)
+	fs := vfs.NewMem()
+	reopen := func() (*Partition, error) {
+		return Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }})
+	}
+	p, err := reopen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	offset := int64(0)
+	post := func(m *events.Message) {
+		m.OccurredAt = offset + 1
+		p.FoldMessage(m, offset, offset+1)
+		offset++
+	}
+	for c := range channels {
+		id := fmt.Appendf(nil, "c%d", c)
+		var joined [][]byte
+		for m := range members {
+			joined = append(joined, fmt.Appendf(nil, "u%d", (7*c+m)%100))
+		}
+		post(&events.Message{Kind: events.KindMembersJoined, ChannelID: id, IDs: joined})
+		for m := range messages {
+			post(&events.Message{Kind: events.KindMessagePosted, ChannelID: id, MessageID: fmt.Appendf(nil, "m%d", m), SenderID: joined[m%5]})
+		}
+		p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: id, UserID: joined[2], Target: events.TargetMessageID, MessageID: []byte("m9"), OccurredAt: 5}, int64(c), 5)
+	}
+	p.FoldRead(&events.Read{Kind: events.KindReadUpTo, ChannelID: []byte("c3"), UserID: []byte("u60"), Target: events.TargetMessageID, MessageID: []byte("not yet"), OccurredAt: 5}, channels, 5)
+	p.Drain(nil, true)
+	c, err := p.Cut()
+	if err == nil {
+		err = c.Apply()
+	}
+	if err = errors.Join(err, p.Close()); err != nil {
+		t.Fatal(err)
+	}
+	views := func(p *Partition) string {
+		var s strings.Builder
+		p.RLock()
+		defer p.RUnlock()
+		for u := range 100 {
+			user := fmt.Sprintf("u%d", u)
+			read, part := p.ColdOf(user), p
+			if read != nil {
+				defer read.Close()
+				if part, err = read.Load(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for c := range channels {
+				if ((u-7*c)%100+100)%100 >= members {
+					continue
+				}
+				id := fmt.Sprintf("c%d", c)
+				of := part
+				if !p.IsCold(id) {
+					of = p
+				}
+				v, ok := of.View(user, id)
+				fmt.Fprintln(&s, user, id, ok, v)
+			}
+		}
+		return s.String()
+	}
+	p, err = reopen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, want := p.Stats(), views(p)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	memory = 1
+	if p, err = reopen(); err != nil {
+		t.Fatal(err)
+	}
+	s := p.Stats()
+	if s.ColdChannels != channels-1 || p.IsCold("c3") || s.Channels != all.Channels || s.Pairs != all.Pairs || s.Users != all.Users || p.rules.Channels.End() > 3 {
+		t.Errorf("%+v after opening with little memory, with room for %d channels; with all: %+v", s, p.rules.Channels.End(), all)
+	}
+	if got := views(p); got != want {
+		t.Errorf("views from the store:\n%s\nfrom memory:\n%s", got, want)
+	}
+	if err := p.db.DeleteRange(keys.AppendHot(nil, []byte("c1"), 0), keys.AppendHot(nil, []byte("c1"), 255), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var corrupt *CorruptError
+	if p, err = reopen(); !errors.As(err, &corrupt) {
+		t.Errorf("opened without a channel: %v %v", p, err)
 	}
 }

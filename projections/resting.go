@@ -5,17 +5,13 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// maxResting is the largest number of rows with which a channel leaves memory. Loading more would
-// take longer than a lock may be held.
-const maxResting = 4096
-
 // mayRest reports whether a channel can leave memory without a change to anything: the store has
 // all of it, nothing of it is to be published, and it cannot change before an event names it. It
 // assumes that every cut was applied, and that everything was drained.
 //
 // With Settings.TrimLog no channel leaves: its log may have to be trimmed while it is cold.
 func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
-	if p.rules.Settings.TrimLog || c.ID == 0 || c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || c.Pending != 0 || c.Ords > maxResting ||
+	if p.rules.Settings.TrimLog || c.ID == 0 || c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || c.Pending != 0 || c.Ords > loading.MaxResting ||
 		c.Dirty&(state.DirtyChannel|state.DirtyPage0|state.DirtyListed) != 0 || c.Dirty&state.DirtyStored == 0 || c.NewestOutReceipt != 0 || p.rules.NewestReceiptEntry(ci, c) != 0 {
 		return false
 	}
@@ -32,7 +28,7 @@ func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
 	loading.WarmRows(&p.rules.State, ci, c)
 	rows := 0
 	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
-		if rows++; rows > maxResting || !p.rowmayRest(ref, p.rules.Rows.At(ref)) {
+		if rows++; rows > loading.MaxResting || !p.rowmayRest(ref, p.rules.Rows.At(ref)) {
 			return false
 		}
 	}

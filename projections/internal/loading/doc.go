@@ -3,6 +3,7 @@
 // complete.
 //
 //	loader.go    all records, or one channel
+//	skim.go      leaving channels in the store that do not fit into memory
 //	record.go    a record of a channel
 //	channel.go   the record of a channel and the pages of its members
 //	thread.go    the records of threads

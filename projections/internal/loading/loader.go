@@ -43,18 +43,17 @@ func (l Loader) All(it Records, loaded func(ci uint32)) (err error) {
 		return nil
 	}
 	for it.First(); it.Valid(); it.Next() {
-		key := it.Key()[1:]
-		n := bytes.IndexByte(key, 0)
-		if n <= 0 || n+1 >= len(key) {
-			return fmt.Errorf("record %q: malformed key", it.Key())
+		of, rest, err := splitHot(it.Key())
+		if err != nil {
+			return err
 		}
-		if !bytes.Equal(id, key[:n]) {
+		if !bytes.Equal(id, of) {
 			if err := end(); err != nil {
 				return err
 			}
-			id = append(id[:0], key[:n]...)
+			id = append(id[:0], of...)
 		}
-		if ci, err = l.record(ci, id, key[n+1:], it.Key(), it.Value()); err != nil {
+		if ci, err = l.record(ci, id, rest, it.Key(), it.Value()); err != nil {
 			return fmt.Errorf("record %q: %w", it.Key(), err)
 		}
 	}
@@ -62,6 +61,15 @@ func (l Loader) All(it Records, loaded func(ci uint32)) (err error) {
 		return err
 	}
 	return end()
+}
+
+// splitHot returns the channel that a key under keys.Hot names, and the rest of the key.
+func splitHot(key []byte) (id, rest []byte, err error) {
+	n := bytes.IndexByte(key[1:], 0)
+	if n <= 0 || n+2 >= len(key) {
+		return nil, nil, fmt.Errorf("record %q: malformed key", key)
+	}
+	return key[1 : n+1], key[n+2:], nil
 }
 
 // record loads a record of the channel with an id, and returns the channel's index: 0 for a deleted
