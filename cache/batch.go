@@ -27,8 +27,8 @@ const (
 )
 
 // delta is the newest value of one (user, channel) or (user, channel, thread) in a batch: what decides
-// whether it is written, and its bytes in Redis. Batches have many, so it has no more. Its other
-// members are decoded again for listeners.
+// whether it is written, and its bytes in Redis. A batch has many deltas, so a delta holds nothing
+// else; told decodes the rest for listeners.
 type delta struct {
 	key         []byte // user, channel and thread, as in the record's key
 	id          xxh3.Uint128
@@ -128,7 +128,11 @@ type batch struct {
 
 // reset empties the batch and makes room for n records.
 func (b *batch) reset(n int) {
+	const most = 256 << 20 // bytes of values that an empty batch keeps
 	b.deltas, b.users, b.channels, b.values = b.deltas[:0], b.users[:0], b.channels[:0], b.values[:0]
+	if cap(b.values) > most {
+		b.values = nil
+	}
 	b.byKey.Reset(n)
 	b.byUser.Reset(n)
 	b.byChannel.Reset(n)
@@ -209,6 +213,11 @@ func (b *batch) join(was, d *delta) {
 	d.toPublish = d.toPublish || was.toPublish
 	d.next = was.next
 	b.encode(d)
+	if n := d.to - d.from; n <= was.to-was.from { // in the place of the former value
+		copy(b.values[was.from:], b.values[d.from:d.to])
+		b.values = b.values[:len(b.values)-n]
+		d.from, d.to = was.from, was.from+n
+	}
 	*was = *d
 }
 

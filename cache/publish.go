@@ -105,7 +105,7 @@ func (c *chunk) publishes() [][]any {
 		}
 		for _, n := range g.deltas {
 			d := &c.batch.deltas[n]
-			if !d.publishable() {
+			if !d.publishable() || !g.heard && !d.publishesPointer() {
 				continue
 			}
 			told := c.told(d)

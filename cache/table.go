@@ -57,7 +57,7 @@ func (t *table) get(id xxh3.Uint128) (known, bool) {
 	return k, k.there
 }
 
-// put remembers a value that is in Redis.
+// put remembers a value that is in Redis: k.there must be true.
 func (t *table) put(id xxh3.Uint128, k known) {
 	if 4*(t.count+1) > 3*len(t.slots) {
 		t.grow()

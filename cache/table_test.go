@@ -63,3 +63,32 @@ func TestPropertyTable(t *testing.T) {
 		}
 	})
 }
+
+// TestPropertyFullTable: a table at its limit has the newest value and no more than its limit, and
+// everything that it has is right.
+func TestPropertyFullTable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const limit = 20
+		tab, put := newTable(limit), map[xxh3.Uint128]known{}
+		for i := range rapid.IntRange(1, 300).Draw(t, "steps") {
+			id := xxh3.Uint128{Lo: rapid.SampledFrom([]uint64{0, 1 << 63, 1<<64 - 1}).Draw(t, "place"), Hi: rapid.Uint64Range(0, 60).Draw(t, "id")}
+			put[id] = known{at: int64(i), there: true}
+			tab.put(id, put[id])
+			if k, ok := tab.get(id); !ok || k != put[id] {
+				t.Fatalf("the newest value is %v %v, want %v", k, ok, put[id])
+			}
+			has := 0
+			for id, want := range put {
+				if k, ok := tab.get(id); ok {
+					has++
+					if k != want {
+						t.Fatalf("%v has %v, want %v", id, k, want)
+					}
+				}
+			}
+			if has != tab.count || has > limit || has < min(len(put), limit) {
+				t.Fatalf("%d values are found, the count is %d, the limit %d, and %d were put", has, tab.count, limit, len(put))
+			}
+		}
+	})
+}

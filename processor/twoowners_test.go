@@ -13,8 +13,8 @@ import (
 )
 
 // TestTwoOwnersEmitEqualBytes (R11): two groups fold the same topics into the same outputs,
-// concurrently and with different batches, and one of them stops and starts again in between. That one
-// has nearly all of its channels in the store only.
+// concurrently and with different batches. One of them stops and starts again in between, and keeps
+// nearly all of its channels in the store only.
 // Records with the same stamp are equal, byte for byte (the reader of the outputs checks it). The
 // newest value of every key, and the last one in the log, equal those of a replay.
 // TIDEMARK_TWO_OWNERS sets the number of records.

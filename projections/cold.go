@@ -1,11 +1,14 @@
 package projections
 
 import (
+	"errors"
+
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
 // LoadCold implements state.Backing. No cut that is not applied yet has hot records of a cold
@@ -21,7 +24,15 @@ func (p backing) LoadCold(ci uint32, c *state.Channel, id []byte) error {
 	if err != nil {
 		return err
 	}
-	return loading.Loader{Fold: &p.rules}.Channel(ci, c, val, it)
+	return p.wrong(loading.Loader{Fold: &p.rules}.Channel(ci, c, val, it))
+}
+
+// wrong marks an error of loading a channel as that of a corrupt store, unless it comes from the disk.
+func (p *Partition) wrong(err error) error {
+	if err == nil || store.IsIO(err) || errors.Is(err, ErrClosing) {
+		return err
+	}
+	return &CorruptError{Dir: p.fuse.Dir(), Err: err}
 }
 
 // hotRecords returns an iterator over the stored records under Hot of a channel.

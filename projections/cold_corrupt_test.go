@@ -76,13 +76,15 @@ func TestMissingRecordsOfAColdChannel(t *testing.T) {
 }
 
 // TestOpeningLeavesChannelsInTheStore: a store that does not fit into memory is opened without
-// loading its channels, but for those in which something waits. A record that is lost is noticed.
+// loading its channels, but for those in which something waits. A record that is lost is noticed, and
+// makes the store corrupt.
 func TestOpeningLeavesChannelsInTheStore(t *testing.T) {
 	const channels, members, messages = 20, 70, 40 // more than a page of members and a block of messages
 	memory := int64(0)
-	fs := vfs.NewMem()
+	fs, settings := vfs.NewMem(), DefaultSettings()
+	settings.ReceiptLimit = members // larger channels have one more record
 	reopen := func() (*Partition, error) {
-		return Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }})
+		return Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: settings}, Options{FS: fs, Memory: func() int64 { return memory }})
 	}
 	p, err := reopen()
 	if err != nil {
@@ -161,6 +163,34 @@ func TestOpeningLeavesChannelsInTheStore(t *testing.T) {
 	}
 	if got := views(p); got != want {
 		t.Errorf("views from the store:\n%s\nfrom memory:\n%s", got, want)
+	}
+	if err := p.db.Delete(keys.AppendLog(nil, []byte("c2"), 1), pebble.Sync); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for by, touch := range map[string]func(){
+		"a query": func() {
+			r := p.ColdChannel("c2")
+			_, _ = r.Load()
+			r.Close()
+		},
+		"a batch": func() { _ = p.Fetch([][]byte{[]byte("c2")}) },
+		"an event": func() {
+			post(&events.Message{Kind: events.KindMessagePosted, ChannelID: []byte("c2"), MessageID: []byte("new"), SenderID: []byte("u20")})
+		},
+	} {
+		if p, err = reopen(); err != nil {
+			t.Fatal(err)
+		}
+		if touch(); !IsCorrupt(p.Err()) {
+			t.Errorf("%s: a missing block of messages has the error %v", by, p.Err())
+		}
+		_ = p.Close()
+	}
+	if p, err = reopen(); err != nil {
+		t.Fatal(err)
 	}
 	if err := p.db.DeleteRange(keys.AppendHot(nil, []byte("c1"), 0), keys.AppendHot(nil, []byte("c1"), 255), pebble.Sync); err != nil {
 		t.Fatal(err)

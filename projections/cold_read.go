@@ -93,10 +93,12 @@ func (r *ColdRead) Load() (*Partition, error) {
 		lists = slices.DeleteFunc(lists, func(l *loading.List) bool { return r.part.rules.ChannelOf(l.ID) != 0 })
 		cold, err := r.part.readLists(lists)
 		if err != nil {
-			return nil, r.part.rules.FirstError(err)
+			return nil, r.part.rules.FirstError(r.of.wrong(err))
 		}
 		for _, x := range cold {
-			loading.Loader{Fold: &r.part.rules}.List(x)
+			if _, _, err := (loading.Loader{Fold: &r.part.rules}).List(x); err != nil {
+				return nil, r.part.rules.FirstError(r.of.wrong(err))
+			}
 		}
 	}
 	return r.part, r.part.Err()

@@ -18,15 +18,15 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	}
 	cold, err := p.readLists(cold)
 	if err != nil {
-		return p.rules.FirstError(err)
+		return p.rules.FirstError(p.wrong(err))
 	}
 	t := &turn{p: p, cause: "fetch"}
 	t.begin()
 	defer t.end()
 	for _, x := range cold {
-		ci, c := loading.Loader{Fold: &p.rules}.List(x)
-		if p.rules.Err() != nil {
-			break
+		ci, c, err := loading.Loader{Fold: &p.rules}.List(x)
+		if err != nil {
+			return p.rules.FirstError(p.wrong(err))
 		}
 		p.rules.Returned(p.rules.Cold.Of(x.ID), ci, c)
 		t.spend(x.Len() + int(c.Ords))

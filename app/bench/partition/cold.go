@@ -42,7 +42,8 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 	few, all := mix, mix
 	few.Channels /= 100
 	all.Uniform, all.Reads = true, 1 // so that nearly every message is in another channel
-	fewCost, err := small.cost(few, coldEvents, heap)
+	g := traffic.New(few)
+	fewCost, err := small.cost(g, few, coldEvents, heap, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +54,11 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	beside, err := small.askBeside(mix, few, heap)
+	beside, err := small.askBeside(mix, g, few, heap)
 	if err != nil {
 		return nil, err
 	}
-	allCost, err := small.cost(all, coldEvents/4, heap)
+	allCost, err := small.cost(nil, all, coldEvents/4, heap, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -75,11 +76,11 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, large.close()) }()
-	fewBase, err := large.cost(few, coldEvents, heap)
+	fewBase, err := large.cost(nil, few, coldEvents, heap, nil)
 	if err != nil {
 		return nil, err
 	}
-	allBase, err := large.cost(all, coldEvents/4, heap)
+	allBase, err := large.cost(nil, all, coldEvents/4, heap, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -134,10 +135,11 @@ func (p *coldPart) close() (err error) {
 
 // reopen closes the partition and returns how long it takes to open it.
 func (p *coldPart) reopen(r room) (time.Duration, error) {
-	if err := p.d.close(); err != nil {
+	was := p.d
+	p.d = nil
+	if err := was.close(); err != nil {
 		return 0, err
 	}
-	p.d = nil
 	runtime.GC()
 	t0 := time.Now()
 	d, err := openWith(filepath.Join(p.dir, "store"), projections.DefaultSettings(), r)
@@ -149,13 +151,19 @@ func (p *coldPart) reopen(r room) (time.Duration, error) {
 }
 
 // cost returns the CPU seconds of a million events of a mix, after a quarter as many for a steady
-// state. heap is the memory limit of the heap without the events and their generator.
-func (p *coldPart) cost(mix traffic.Mix, n int, heap int64) (float64, error) {
+// state. g continues an earlier run of the mix; nil begins one. heap is the memory limit of the heap
+// without the events and their generator. cost calls ready, if not nil, when it begins to fold.
+func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64, ready func()) (float64, error) {
 	before := inHeap()
-	g := traffic.New(mix)
+	if g == nil {
+		g = traffic.New(mix)
+	}
 	first, recs := records(g.Next, n/4), records(g.Next, n)
 	debug.SetMemoryLimit(heap + max(inHeap()-before, 0))
 	defer debug.SetMemoryLimit(heap)
+	if ready != nil {
+		ready()
+	}
 	if err := p.d.foldAll(first); err != nil {
 		return 0, err
 	}
@@ -192,25 +200,31 @@ func (a *answers) inbox99() float64 {
 	return p99
 }
 
-// askBeside asks every 5 ms while events of a mix are folded as fast as it goes.
-func (p *coldPart) askBeside(mix, beside traffic.Mix, heap int64) (*answers, error) {
-	type asked struct {
-		*answers
-		err error
-	}
+// askBeside asks every 5 ms while the next events of g, which makes those of a mix, are folded as fast
+// as it goes.
+func (p *coldPart) askBeside(mix traffic.Mix, g *traffic.Generator, of traffic.Mix, heap int64) (*answers, error) {
+	var a answers
 	var over atomic.Bool
-	done := make(chan asked)
-	go func() {
-		a, err := p.ask(mix, func(int) bool {
-			time.Sleep(5 * time.Millisecond)
-			return !over.Load()
-		})
-		done <- asked{a, err}
-	}()
-	_, err := p.cost(beside, coldEvents, heap)
+	done := make(chan error, 1)
+	begun := false
+	_, err := p.cost(g, of, coldEvents, heap, func() {
+		begun = true
+		go func() {
+			asked, err := p.ask(mix, func(int) bool {
+				time.Sleep(5 * time.Millisecond)
+				return !over.Load()
+			})
+			if err == nil {
+				a = *asked
+			}
+			done <- err
+		}()
+	})
 	over.Store(true)
-	a := <-done
-	return a.answers, errors.Join(err, a.err)
+	if begun {
+		err = errors.Join(err, <-done)
+	}
+	return &a, err
 }
 
 // ask asks for random channels and users while more returns true for the number of those asked.

@@ -22,7 +22,7 @@ func (x *Index) Reset(n int) {
 }
 
 // Find returns the number that was put under hash and for which same is true. If there is none, it
-// puts next there and returns it. same is called for few numbers whose hash differs.
+// puts next there and returns it. It calls same only for numbers whose hash has the same upper half.
 func (x *Index) Find(hash uint64, next int32, same func(int32) bool) int32 {
 	const number = 1<<32 - 1
 	mask := uint64(len(x.slots) - 1)

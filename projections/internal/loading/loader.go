@@ -24,43 +24,57 @@ type Records interface {
 	Close() error
 }
 
-// All loads all records under keys.Hot, which are ordered by channel, and closes the iterator. It
-// adds them to the digest of what a store reads when it is opened. All calls loaded once each
-// channel is complete; loaded may take the channel out of memory again.
-func (l Loader) All(it Records, loaded func(ci uint32)) (err error) {
+// All reads all records under keys.Hot, which are ordered by channel, and closes the iterator. It adds
+// them to the digest of what a store reads when it is opened. It loads channels, and calls loaded once
+// each is complete; loaded may take the channel out of memory again. While crowded returns true, a
+// channel stays in the store if that is possible (see skimmer).
+func (l Loader) All(it Records, crowded func() bool, loaded func(ci uint32)) (err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
-	var id []byte
-	ci := uint32(0)
-	end := func() error {
-		if ci == 0 {
-			return nil
-		}
-		if err := l.complete(ci, l.Channels.At(ci)); err != nil {
-			return err
-		}
-		loaded(ci)
-		ci = 0
-		return nil
-	}
-	for it.First(); it.Valid(); it.Next() {
-		of, rest, err := splitHot(it.Key())
+	s := &skimmer{Loader: l}
+	x := &s.list
+	for it.First(); it.Valid(); {
+		id, _, err := splitHot(it.Key())
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(id, of) {
-			if err := end(); err != nil {
-				return err
+		x.ID, x.bytes, x.ends = append(x.ID[:0], id...), x.bytes[:0], x.ends[:0]
+		for same := true; same; {
+			x.Add(it.Key(), it.Value())
+			if same = it.Next(); same {
+				if id, _, err = splitHot(it.Key()); err != nil {
+					return err
+				}
+				same = bytes.Equal(id, x.ID)
 			}
-			id = append(id[:0], of...)
 		}
-		if ci, err = l.record(ci, id, rest, it.Key(), it.Value()); err != nil {
-			return fmt.Errorf("record %q: %w", it.Key(), err)
+		if err := it.Error(); err != nil {
+			return err
+		}
+		if crowded() && s.read() {
+			s.note()
+		} else if err := l.load(x, loaded); err != nil {
+			return err
 		}
 	}
-	if err := it.Error(); err != nil {
+	return it.Error()
+}
+
+// load loads a channel whose records are all in a list.
+func (l Loader) load(x *List, loaded func(ci uint32)) (err error) {
+	ci := uint32(0)
+	for x.First(); x.Valid(); x.Next() {
+		if ci, err = l.record(ci, x.ID, x.Key()[len(x.ID)+2:], x.Key(), x.Value()); err != nil {
+			return fmt.Errorf("record %q: %w", x.Key(), err)
+		}
+	}
+	if ci == 0 {
+		return nil
+	}
+	if err := l.complete(ci, l.Channels.At(ci)); err != nil {
 		return err
 	}
-	return end()
+	loaded(ci)
+	return nil
 }
 
 // splitHot returns the channel that a key under keys.Hot names, and the rest of the key.
@@ -124,13 +138,13 @@ func (l Loader) Channel(ci uint32, c *state.Channel, own []byte, it Records) (er
 	return l.complete(ci, c)
 }
 
-// List loads a channel that is not in memory. An error becomes that of the fold.
-func (l Loader) List(x *List) (ci uint32, c *state.Channel) {
+// List loads a channel that is not in memory.
+func (l Loader) List(x *List) (ci uint32, c *state.Channel, err error) {
 	ci, c = l.NewChannel(x.ID)
 	if err := l.Channel(ci, c, nil, x); err != nil {
-		l.Fail(fmt.Errorf("loading channel %q: %w", x.ID, err))
+		return 0, nil, fmt.Errorf("loading channel %q: %w", x.ID, err)
 	}
-	return ci, c
+	return ci, c, nil
 }
 
 // complete checks a channel whose records are all loaded, and derives what is not stored: the

@@ -1,10 +1,7 @@
 package loading
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
 
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/records"
@@ -16,15 +13,8 @@ import (
 // take longer than a lock may be held.
 const MaxResting = 4096
 
-// Fits reports whether all channels of a store are likely to fit into memory. stored is the size of
-// the records under keys.Hot on disk, and limit that of memory, 0 for none. A pair takes about 9 bytes
-// in the store and at least 130 in memory. With Settings.TrimLog no channel may leave memory.
-func Fits(p *state.State, stored uint64, limit int64) bool {
-	return limit == 0 || p.Settings.TrimLog || stored < uint64(limit)/14 //nolint:gosec // not negative
-}
-
-// skimmer opens a store whose channels do not fit into memory. It leaves as many of them as it can in
-// the store, without making rows for their members.
+// skimmer reads the records of channels that do not fit into memory while a store is opened. It notes a
+// channel as cold, without making rows for its members, if it has only its record and pages of members.
 type skimmer struct {
 	Loader
 	list    List
@@ -38,54 +28,6 @@ type skimmer struct {
 type member struct {
 	id           []byte
 	lastR, lastD int64
-}
-
-// Skim is All for a store that does not fit into memory: it notes the channels as cold that have
-// nothing but their record and pages of members, and loads the others.
-func (l Loader) Skim(it Records, loaded func(ci uint32)) (err error) {
-	defer func() { err = errors.Join(err, it.Close()) }()
-	s := &skimmer{Loader: l}
-	for it.First(); it.Valid(); {
-		id, _, err := splitHot(it.Key())
-		if err != nil {
-			return err
-		}
-		x := &s.list
-		x.ID, x.bytes, x.ends = append(x.ID[:0], id...), x.bytes[:0], x.ends[:0]
-		for same := true; same; {
-			x.Add(it.Key(), it.Value())
-			if same = it.Next(); same {
-				if id, _, err = splitHot(it.Key()); err != nil {
-					return err
-				}
-				same = bytes.Equal(id, x.ID)
-			}
-		}
-		if s.read() {
-			s.note()
-		} else if err := l.load(x, loaded); err != nil {
-			return err
-		}
-	}
-	return it.Error()
-}
-
-// load loads all records of a channel.
-func (l Loader) load(x *List, loaded func(ci uint32)) (err error) {
-	ci := uint32(0)
-	for x.First(); x.Valid(); x.Next() {
-		if ci, err = l.record(ci, x.ID, x.Key()[len(x.ID)+2:], x.Key(), x.Value()); err != nil {
-			return fmt.Errorf("record %q: %w", x.Key(), err)
-		}
-	}
-	if ci == 0 {
-		return nil
-	}
-	if err := l.complete(ci, l.Channels.At(ci)); err != nil {
-		return err
-	}
-	loaded(ci)
-	return nil
 }
 
 // read reads the records of a channel. It returns false for a channel that has to be loaded: in which

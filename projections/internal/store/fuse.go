@@ -130,6 +130,9 @@ func (f *Fuse) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (
 	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.ReuseForWrite(oldname, newname, c) })
 }
 
+// Dir returns the directory of the store.
+func (f *Fuse) Dir() string { return f.dir }
+
 // OpenDir implements vfs.FS. Pebble opens a directory to sync it.
 func (f *Fuse) OpenDir(name string) (vfs.File, error) {
 	file, err := f.FS.OpenDir(name)
