@@ -39,11 +39,21 @@ func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	b := s.config(t.TempDir())
 	b.Group, b.BatchRecords, b.FanoutDelay, b.HotBytes = s.group+"-zombie", 300, time.Millisecond, 1<<10
 	ma, mb := s.start(a).ready(n), s.start(b).ready(n)
+	cold := 0
 	for part := range 10 {
 		for done := 0; done < records/10; done += 5000 {
 			tr.run(min(5000, records/10-done))
 			s.caughtUp(ma)
 			s.caughtUp(mb)
+		}
+		for number := range int32(n) {
+			p, err := mb.Live(number)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.RLock()
+			cold += p.Stats().ColdChannels
+			p.RUnlock()
 		}
 		if part%3 == 2 { // it does not publish again what it folds again, whatever the other group has published since
 			mb.stop()
@@ -66,6 +76,9 @@ func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	sameNewest(t, "published by two", both, replayed)
 	sameStanding(t, "published by two", both, replayed)
 	t.Logf("%d records, %d values of %d keys by two owners, %d stamps by both", tr.written, both.count, len(both.newest), both.again)
+	if cold == 0 {
+		t.Error("no channel of the second owner was ever cold")
+	}
 	if both.again == 0 {
 		t.Error("no stamp was published by both")
 	}
