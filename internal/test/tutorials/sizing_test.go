@@ -22,7 +22,7 @@ func TestSizing(t *testing.T) {
 	performance := read(t, "docs/performance.md")
 	for _, figure := range []string{
 		"175 bytes of memory and 8.6 bytes of disk a pair, 14.3 KiB for a connection", "570 to 960 bytes a pair", "240 to 460 with", "and 50 to 100 with",
-		"| Tidemark, fan-out off | 2.8 |", "| Tidemark, fan-out 50 | 6.0 |", "| Tidemark, fan-out 50, with Redis, `json` | 28 to 34 |", "gateways of 20,000 connections",
+		"| Tidemark, fan-out off | 3.7 |", "| Tidemark, fan-out 50 | 8.3 |", "| Tidemark, fan-out 50, with Redis, `json` | 30 |", "gateways of 20,000 connections",
 	} {
 		if !strings.Contains(performance, figure) {
 			t.Errorf("docs/performance.md does not say %q any more: change docs/sizing.md with it", figure)
