@@ -30,24 +30,23 @@ const (
 // whether it is written, and its bytes in Redis. A batch has many deltas, so a delta holds nothing
 // else; told decodes the rest for listeners.
 type delta struct {
-	key         []byte // user, channel and thread, as in the record's key
-	id          xxh3.Uint128
-	part        *part
-	now         known       // the value in Redis once it is written
-	known       known       // the value in Redis
-	from, to    int         // place of the value's bytes in batch.values; none for a removal
-	lastRead    []byte      // id of the last message that the user has read
-	record      *kgo.Record // its record
-	mover       *kgo.Record // the record that states which device moved the pointer
-	next        int32       // index of the same user's next delta, -1 for none
-	userLen     uint8
-	channelLen  uint8
-	statesMover bool // mover names a device
-	toPublish   bool // to be published
-	gone        bool // a tombstone: only the ids are set
-	repeated    bool // another owner may have written it and crashed before it published it
-	state       state
-	asked       bool // a query to Redis is needed
+	key        []byte // user, channel and thread, as in the record's key
+	id         xxh3.Uint128
+	part       *part
+	now        known       // the value in Redis once it is written
+	known      known       // the value in Redis
+	from, to   int         // place of the value's bytes in batch.values; none for a removal
+	lastRead   []byte      // id of the last message that the user has read
+	record     *kgo.Record // its record
+	mover      *kgo.Record // the record that states which device moved the pointer, nil if none does
+	next       int32       // index of the same user's next delta, -1 for none
+	userLen    uint8
+	channelLen uint8
+	toPublish  bool // to be published
+	gone       bool // a tombstone: only the ids are set
+	repeated   bool // another owner may have written it and crashed before it published it
+	state      state
+	asked      bool // a query to Redis is needed
 }
 
 func (d *delta) userID() []byte    { return d.key[:d.userLen] }
@@ -155,7 +154,7 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 	}
 	d := delta{
 		key: r.Key, userLen: uint8(len(userID)), channelLen: uint8(len(channelID)), //nolint:gosec // ids are short
-		part: p, record: r, mover: r, next: -1,
+		part: p, record: r, next: -1,
 		gone: r.Value == nil, toPublish: r.Offset >= p.publishFrom, repeated: r.Offset < p.begun,
 	}
 	if x := &b.scratch; !d.gone {
@@ -166,7 +165,10 @@ func (b *batch) addUnread(r *kgo.Record, p *part) {
 			b.bad(r, sink.ErrOtherKey)
 			return
 		}
-		d.now, d.lastRead, d.statesMover = after(x), x.LastRead.MessageID, len(x.InstanceID) > 0
+		d.now, d.lastRead = after(x), x.LastRead.MessageID
+		if len(x.InstanceID) > 0 {
+			d.mover = r
+		}
 	}
 	if d.thread() && b.format.NoThreads {
 		b.tally.left++
@@ -207,8 +209,8 @@ func (b *batch) join(was, d *delta) {
 	if !was.gone && !d.gone && !replaces(&was.now.stamp, &d.now.stamp) {
 		return
 	}
-	if !d.statesMover && d.now.seq == was.now.seq {
-		d.mover, d.statesMover = was.mover, was.statesMover // the earlier read is still the one that moved the pointer
+	if d.mover == nil && d.now.seq == was.now.seq {
+		d.mover = was.mover // the earlier read is still the one that moved the pointer
 	}
 	d.toPublish = d.toPublish || was.toPublish
 	d.next = was.next

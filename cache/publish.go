@@ -130,7 +130,7 @@ func (c *chunk) publishes() [][]any {
 func (c *chunk) told(d *delta) *events.UnreadDelta {
 	x := &c.whole
 	var mover []byte
-	if d.statesMover && d.mover != d.record {
+	if d.mover != nil && d.mover != d.record {
 		redecode(d.mover.Value, x)
 		mover = x.InstanceID
 	}

@@ -91,10 +91,10 @@ func Cold(context.Context) (out []gauge.Result, err error) {
 			gauge.AtMost("s to open it", opened.Seconds(), 2),
 			gauge.AtMost("times the cost of everything in memory, traffic to 1 % of the channels", fewCost/fewBase, 1.2),
 			gauge.AtMost("times the cost, traffic to all channels at random", allCost/allBase, 6),
-			gauge.AtMost("ms, GetUnread of a cold channel, p99", alone.one99(), 3),
-			gauge.AtMost("ms, the cold channels of a user, p99", alone.inbox99(), 10),
-			gauge.AtMost("ms, GetUnread of a cold channel beside the traffic to 1 %, p99", beside.one99(), 3),
-			gauge.AtMost("ms, the cold channels of a user beside it, p99", beside.inbox99(), 10),
+			gauge.AtMost("ms, GetUnread of a cold channel, p99", p99(alone.one), 3),
+			gauge.AtMost("ms, the cold channels of a user, p99", p99(alone.inbox), 10),
+			gauge.AtMost("ms, GetUnread of a cold channel beside the traffic to 1 %, p99", p99(beside.one), 3),
+			gauge.AtMost("ms, the cold channels of a user beside it, p99", p99(beside.inbox), 10),
 		},
 		Note: fmt.Sprintf("%d of %d channels cold, %d MiB of hot state; %.2f and %.2f cpu-s/Mev, %.2f and %.2f with everything in memory; %d channels came back; "+
 			"%d MiB resident after traffic to all; largest %d MiB, with the bench's own records; %d users asked beside traffic",
@@ -190,13 +190,8 @@ func inHeap() int64 {
 // answers is how long queries took: of one cold channel, and of all cold channels of a user.
 type answers struct{ one, inbox []time.Duration }
 
-func (a *answers) one99() float64 {
-	_, p99, _ := gauge.Quantiles(a.one)
-	return p99
-}
-
-func (a *answers) inbox99() float64 {
-	_, p99, _ := gauge.Quantiles(a.inbox)
+func p99(of []time.Duration) float64 {
+	_, p99, _ := gauge.Quantiles(of)
 	return p99
 }
 

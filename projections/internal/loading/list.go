@@ -52,10 +52,15 @@ func (s *Lists) Of(p *state.State, channels [][]byte) []*List {
 			s.lists[used] = l
 		}
 		used++
-		l.ID, l.pages = append(l.ID[:0], id...), pagesOf(c)
-		l.bytes, l.ends, l.at = l.bytes[:0], l.ends[:0], 0
+		l.begin(id)
+		l.pages = pagesOf(c)
 	})
 	return s.lists[:used]
+}
+
+// begin empties the list for another channel.
+func (l *List) begin(id []byte) {
+	l.ID, l.bytes, l.ends, l.at = append(l.ID[:0], id...), l.bytes[:0], l.ends[:0], 0
 }
 
 // Add adds a copy of a record.

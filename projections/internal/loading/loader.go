@@ -37,7 +37,7 @@ func (l Loader) All(it Records, crowded func() bool, loaded func(ci uint32)) (er
 		if err != nil {
 			return err
 		}
-		x.ID, x.bytes, x.ends = append(x.ID[:0], id...), x.bytes[:0], x.ends[:0]
+		x.begin(id)
 		for same := true; same; {
 			x.Add(it.Key(), it.Value())
 			if same = it.Next(); same {

@@ -31,8 +31,8 @@ type member struct {
 }
 
 // read reads the records of a channel. It returns false for a channel that has to be loaded: in which
-// something may wait, which is large, which counts in the totals of the state, or whose records are
-// not complete, which loading reports.
+// something may wait, which has more than MaxResting users, which counts in the totals of the
+// state, or whose records are not complete, which loading reports.
 func (s *skimmer) read() bool {
 	const resting = state.ChannelLarge | state.ChannelReposted
 	x, rest := &s.list, len(s.list.ID)+2
