@@ -6,6 +6,7 @@ import (
 
 	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/loading"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // ColdRead reads cold channels for queries. It loads them into a Partition of its own, which is as
@@ -63,11 +64,8 @@ func (p *Partition) SameCold(userID string, r *ColdRead) bool {
 }
 
 // eachCold is cold.Set.Mark for a user.
-func (p *Partition) eachCold(userID string, fn func(*cold.Channel)) (mark uint64) {
-	if u := p.rules.UserOf([]byte(userID)); u != 0 {
-		mark = p.rules.Cold.Mark(p.rules.Users.At(u).Cold, fn)
-	}
-	return mark
+func (p *Partition) eachCold(userID string, fn func(*cold.Channel)) uint64 {
+	return p.rules.Cold.Mark(state.IDHash([]byte(userID)), fn)
 }
 
 func (p *Partition) coldRead(lists []*loading.List) *ColdRead {

@@ -164,11 +164,13 @@ func (p *Partition) leaveUsers(t *turn) {
 			p.rules.VacantRows--
 			return true
 		}, t)
-		if p.rules.Users.At(u).First == 0 && p.rules.Users.At(u).Cold == 0 {
-			long := p.rules.Users.At(u).Long
-			p.rules.LongIDs -= p.rules.Blobs.Size(long)
-			p.rules.UserTable.Remove(state.IDHash(p.rules.UserID(u)), u)
-			p.rules.Blobs.Release(long)
+		if p.rules.Users.At(u).First == 0 {
+			hash := state.IDHash(p.rules.UserID(u))
+			if p.rules.Cold.MayKnow(hash) {
+				p.rules.UsersInBoth--
+			}
+			p.rules.UserTable.Remove(hash, u)
+			p.rules.Blobs.Release(p.rules.Users.At(u).Long)
 			p.rules.Users.Release(u)
 		}
 	}

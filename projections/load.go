@@ -17,8 +17,8 @@ func (p *Partition) loadHot() error {
 	t := &turn{p: p, cause: "release"}
 	t.begin()
 	defer t.end()
-	crowded := false
-	err = loading.Loader{Fold: &p.rules}.All(it, func() bool { return crowded }, func(ci uint32) { crowded = p.loaded(ci, t) || crowded })
+	room := &room{p: p}
+	err = loading.Loader{Fold: &p.rules}.All(it, func() bool { return room.short }, func(ci uint32) { room.loaded(ci, t) })
 	if err != nil {
 		return err
 	}
@@ -27,16 +27,49 @@ func (p *Partition) loadHot() error {
 	return p.rules.Err()
 }
 
-// loaded takes a channel out of memory that was loaded, if it need not be there. It reports whether
-// the channels that follow should stay in the store.
-func (p *Partition) loaded(ci uint32, t *turn) bool {
-	c, crowded := p.rules.Channels.At(ci), p.Crowded() > 1
+// room decides how many channels memory has room for while a store is opened.
+type room struct {
+	p       *Partition
+	short   bool // the channels that follow should stay in the store
+	guessed bool
+}
+
+// loaded takes a channel out of memory that was loaded, if it need not be there.
+func (r *room) loaded(ci uint32, t *turn) {
+	p := r.p
+	c, crowded := p.rules.Channels.At(ci), p.Crowded()
 	if p.planted != nil {
 		p.planted("checked")
 	}
-	if p.evictable(c) || crowded && p.mayRest(ci, c) {
+	if !r.guessed && crowded > roomGuess {
+		r.guessed = true
+		if part := p.readUpTo(p.rules.Blobs.Get(c.ID)); part > 0 && crowded/part > roomShort {
+			crowded = roomShort
+		}
+	}
+	r.short = r.short || crowded > 1 && !p.rules.Settings.TrimLog
+	if p.evictable(c) || crowded > 1 && p.mayRest(ci, c) {
 		p.evict(ci, t)
 		p.leaveSome(t)
 	}
-	return crowded && !p.rules.Settings.TrimLog
+}
+
+// When channels take roomGuess of their memory, room guesses from the read part of the store how much
+// the whole store would take. With more than roomShort of it, nothing more is loaded: an event that
+// names a channel loads it sooner than all channels that no event names.
+const (
+	roomGuess = 0.125
+	roomShort = 1.5
+)
+
+// readUpTo returns the part of the records under Hot up to those of a channel, by their size on disk, or
+// 0 if it is unknown.
+func (p *Partition) readUpTo(id []byte) float64 {
+	var kb [keys.Buf]byte
+	read, err := p.db.EstimateDiskUsage([]byte{keys.Hot}, keys.AppendHot(kb[:0], id, 0xff))
+	all, err2 := p.db.EstimateDiskUsage([]byte{keys.Hot}, []byte{keys.Hot + 1})
+	if err != nil || err2 != nil || all == 0 {
+		return 0
+	}
+	return float64(read) / float64(all)
 }

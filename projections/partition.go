@@ -90,7 +90,7 @@ type Stats struct {
 
 // Stats returns the sizes of what is in memory.
 func (p *Partition) Stats() Stats {
-	s := Stats{Channels: p.rules.Channels.Len(), Pairs: p.rules.Rows.Len() - p.rules.VacantRows, Users: p.rules.Users.Len(), ColdPairs: p.rules.Cold.Pairs, Loaded: p.rules.Cold.Loaded, ColdReads: p.coldReads.Load()}
+	s := Stats{Channels: p.rules.Channels.Len(), Pairs: p.rules.Rows.Len() - p.rules.VacantRows, Users: p.rules.Users.Len() + p.rules.Cold.UserCount - p.rules.UsersInBoth, ColdPairs: p.rules.Cold.Pairs, Loaded: p.rules.Cold.Loaded, ColdReads: p.coldReads.Load()}
 	s.ColdChannels = p.rules.Cold.Count
 	s.Channels, s.Pairs = s.Channels+s.ColdChannels, s.Pairs+s.ColdPairs
 	p.rules.PairExtras.Each(func(x *state.PairExtra) {

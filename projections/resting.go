@@ -71,7 +71,9 @@ func (p *Partition) noteLeaves(id []byte, c *state.Channel) uint32 {
 	}
 	for row := c.Rows; row != 0; row = p.rules.Rows.At(row).NextRow {
 		if r := p.rules.Rows.At(row); r.Flags&state.RowColdListed != 0 {
-			p.rules.Cold.Unlist(&p.rules.Users.At(r.User).Cold, ref)
+			if p.rules.Cold.Unlist(state.IDHash(p.rules.UserID(r.User)), ref) {
+				p.rules.UsersInBoth--
+			}
 			r.Flags &^= state.RowColdListed
 		}
 	}
@@ -87,6 +89,8 @@ func (p *Partition) noteRowLeaves(ref uint32, r *state.Row) {
 	}
 	p.rules.Cold.RowLeaves(ref, r.Ord != state.NoOrdinal && r.Extra == 0, r.LastR, r.LastD)
 	if r.Flags&state.RowColdListed == 0 {
-		p.rules.Cold.List(&p.rules.Users.At(r.User).Cold, ref)
+		if p.rules.Cold.List(state.IDHash(p.rules.UserID(r.User)), ref) {
+			p.rules.UsersInBoth++
+		}
 	}
 }

@@ -18,6 +18,9 @@ func (t *SharedTable) May(hash uint64) bool {
 	return slots != nil && (before&1 != 0 || mayHave(*slots, hash) || t.moves.Load() != before)
 }
 
+// Moves changes whenever entries move, with each Remove. It takes no lock.
+func (t *SharedTable) Moves() uint32 { return t.moves.Load() }
+
 // Insert is Table.Insert.
 func (t *SharedTable) Insert(hash uint64, ref uint32) {
 	if t.full() {

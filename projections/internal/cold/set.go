@@ -1,8 +1,9 @@
 // Package cold has what memory keeps of cold channels: channels that are in the store only (DESIGN
 // §5, Hot and cold). There are two kinds:
 //
-//   - Readers know the channel. Memory keeps its id, and for each of its users that they have
-//     something there: four bytes a pair, instead of a row. Queries read it from the store.
+//   - Readers know the channel. Memory keeps its id, and in a list for each of its users that they
+//     have something there, instead of a row. Queries read it from the store. A user is known by a
+//     hash of their id.
 //   - For readers the channel does not exist: it was deleted, or no record of chat.messages has
 //     named it. Memory keeps a hash of its id.
 //
@@ -31,8 +32,11 @@ type Set struct {
 	Pairs    int   // rows in them
 	Loaded   int64 // how often one of them has come back
 
-	ids     int64       // memory of the ids
-	table   arena.Table // of Channels, by id
+	UserCount int // users who have a list
+
+	ids     int64             // memory of the ids
+	table   arena.Table       // of Channels, by id
+	users   arena.SharedTable // of the first parts of lists, by the hash of the user's id
 	lists   arena.Slab[list]
 	unknown arena.ColdSet // of ids that readers do not know
 }
@@ -75,6 +79,16 @@ func (s *Set) Has(id []byte) bool { return s.Find(id) != nil }
 
 // MayHave reports whether the store may have a channel that is not in memory.
 func (s *Set) MayHave(id []byte) bool { return s.Has(id) || s.unknown.Has(xxh3.Hash(id)) }
+
+// MayKnow reports whether any list is that of the user with a hash. It takes no lock, like
+// arena.SharedTable.May.
+func (s *Set) MayKnow(user uint64) bool { return s.users.May(user) }
+
+// Removed returns how often lists have been removed. It takes no lock.
+func (s *Set) Removed() uint32 { return s.users.Moves() }
+
+// Users returns the hashes of the users who have a list. The set must not change after that.
+func (s *Set) Users() arena.Hashes { return s.users.Hashes() }
 
 // Unknown notes that the store may have a channel with this id that readers do not know.
 func (s *Set) Unknown(id []byte) { s.unknown.Add(xxh3.Hash(id)) }
@@ -127,7 +141,7 @@ func (s *Set) Drop(ref uint32) {
 
 // Bytes returns the memory of the set, without the ids.
 func (s *Set) Bytes() int64 {
-	return arena.SlabBytes(&s.Channels) + arena.SlabBytes(&s.lists) + s.table.Bytes() + s.unknown.Bytes()
+	return arena.SlabBytes(&s.Channels) + arena.SlabBytes(&s.lists) + s.table.Bytes() + s.users.Bytes() + s.unknown.Bytes()
 }
 
 // IDBytes returns the memory of the ids.

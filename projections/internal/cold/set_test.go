@@ -17,7 +17,6 @@ func TestPropertySet(t *testing.T) {
 		var blobs arena.Blobs
 		s := Set{Blobs: &blobs}
 		blobs.Put([]byte("of another kind"))
-		heads := map[string]*uint32{}
 		listed := map[string]map[string]bool{} // by user, channels that are cold or were
 		away := map[string]bool{}              // channels that are cold
 		channel := rapid.StringMatching(`c[0-9]{1,2}`)
@@ -33,7 +32,9 @@ func TestPropertySet(t *testing.T) {
 			case ref != 0 && rapid.IntRange(0, 4).Draw(t, "drop") == 0:
 				for u, of := range listed {
 					if of[id] {
-						s.Unlist(heads[u], ref)
+						if last := s.Unlist(hash([]byte(u)), ref); last != (len(of) == 1) {
+							t.Fatalf("%s has lost their list: %v", u, last)
+						}
 						delete(of, id)
 					}
 				}
@@ -42,12 +43,14 @@ func TestPropertySet(t *testing.T) {
 				ref = s.Leaves([]byte(id), false, true, 5)
 				away[id] = true
 				for _, u := range rapid.SliceOfDistinct(user, rapid.ID[string]).Draw(t, "users") {
-					if heads[u] == nil {
-						heads[u], listed[u] = new(uint32), map[string]bool{}
+					if listed[u] == nil {
+						listed[u] = map[string]bool{}
 					}
 					s.RowLeaves(ref, true, 3, 2)
 					if !listed[u][id] {
-						s.List(heads[u], ref)
+						if first := s.List(hash([]byte(u)), ref); first != (len(listed[u]) == 0) {
+							t.Fatalf("%s has a new list: %v", u, first)
+						}
 						listed[u][id] = true
 					}
 				}
@@ -56,14 +59,24 @@ func TestPropertySet(t *testing.T) {
 		if s.Count != len(away) {
 			t.Fatalf("%d channels are cold, it counts %d", len(away), s.Count)
 		}
+		users := 0
 		for u, of := range listed {
+			if len(of) > 0 {
+				users++
+			}
+			if s.MayKnow(hash([]byte(u))) != (len(of) > 0) {
+				t.Fatalf("%s is known: %v", u, len(of) == 0)
+			}
 			want := slices.Sorted(maps.Keys(of))
 			want = slices.DeleteFunc(want, func(id string) bool { return !away[id] })
 			var got []string
-			s.Each(*heads[u], func(ref uint32, c *Channel) { got = append(got, string(blobs.Get(c.ID))) })
+			s.Each(hash([]byte(u)), func(ref uint32, c *Channel) { got = append(got, string(blobs.Get(c.ID))) })
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("the cold channels of %s are %v, want %v", u, got, want)
 			}
+		}
+		if s.UserCount != users {
+			t.Fatalf("%d users have a list, it counts %d", users, s.UserCount)
 		}
 		for id := range away {
 			if !s.Has([]byte(id)) || !s.MayHave([]byte(id)) {

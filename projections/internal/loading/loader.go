@@ -56,6 +56,7 @@ func (l Loader) All(it Records, crowded func() bool, loaded func(ci uint32)) (er
 			return err
 		}
 	}
+	l.CountUsersInBoth()
 	return it.Error()
 }
 

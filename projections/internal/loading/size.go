@@ -6,16 +6,15 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// Fixed is the memory that stays when channels leave: of users and of cold channels, in bytes.
-func Fixed(p *state.State) int64 {
-	return int64(p.Users.Len())*int64(unsafe.Sizeof(state.User{})) + p.UserTable.Bytes() + p.LongIDs + p.Cold.Bytes() + p.Cold.IDBytes()
-}
+// Fixed is the memory that stays when channels leave: of cold channels, in bytes.
+func Fixed(p *state.State) int64 { return p.Cold.Bytes() + p.Cold.IDBytes() }
 
 // InUse estimates the memory that would be free if every channel left, in bytes.
 func InUse(p *state.State) int64 {
 	const (
 		chanBytes   = int64(unsafe.Sizeof(state.Channel{})) + 12 // with its place in ChannelTable
 		rowBytes    = int64(unsafe.Sizeof(state.Row{})) + 12
+		userBytes   = int64(unsafe.Sizeof(state.User{})) + 12
 		threadBytes = int64(unsafe.Sizeof(state.Thread{})) + 128
 		followBytes = int64(unsafe.Sizeof(state.Follow{}))
 		listBytes   = 160 // a MemberList with 20 members
@@ -23,5 +22,5 @@ func InUse(p *state.State) int64 {
 	)
 	return int64(p.Channels.Len())*chanBytes + int64(p.Rows.Len()-p.VacantRows)*rowBytes + int64(p.Follows.Len())*followBytes +
 		int64(p.Threads.Len())*threadBytes + int64(p.MemberLists.Len())*listBytes + int64(p.ChannelExtras.Len()+p.PairExtras.Len())*extraBytes +
-		p.Blobs.Live() - p.LongIDs - p.Cold.IDBytes()
+		int64(p.Users.Len())*userBytes + p.Blobs.Live() - p.Cold.IDBytes()
 }

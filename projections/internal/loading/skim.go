@@ -21,7 +21,7 @@ type skimmer struct {
 	large   bool
 	lastM   int64
 	members []member
-	hashes  []uint64 // of the members' ids
+	users   []uint64 // hashes of the members' ids
 }
 
 // member is a member of a channel that stays in the store.
@@ -77,36 +77,20 @@ func (s *skimmer) read() bool {
 	return uint32(len(s.members)) == ords && present == 0 //nolint:gosec // at most MaxResting
 }
 
-// note notes the channel that read has read.
+// note notes the channel that read has read. All counts UsersInBoth at its end.
 func (s *skimmer) note() {
 	x := &s.list
 	for i := range x.Len() {
 		s.Written.Hot.Add(keys.RecordHash(x.part(2*i), x.part(2*i+1)))
 	}
-	s.warm()
+	s.users = s.users[:0]
+	for i := range s.members {
+		s.users = append(s.users, state.IDHash(s.members[i].id))
+	}
+	s.Warmth.Sum = s.Cold.Touch(s.users)
 	ref := s.Cold.Leaves(x.ID, s.large, true, s.lastM)
-	for i := range s.members {
-		m := &s.members[i]
-		u := s.EnsureUser(m.id)
-		s.Cold.RowLeaves(ref, true, m.lastR, m.lastD)
-		s.Cold.List(&s.Users.At(u).Cold, ref)
+	for i, user := range s.users {
+		s.Cold.RowLeaves(ref, true, s.members[i].lastR, s.members[i].lastD)
+		s.Cold.List(user, ref)
 	}
-}
-
-// warm touches the users of the members, like the functions of warm.go.
-func (s *skimmer) warm() {
-	if s.Users.Unused() {
-		return
-	}
-	s.hashes = s.hashes[:0]
-	sum := uint64(0)
-	for i := range s.members {
-		hash := state.IDHash(s.members[i].id)
-		s.hashes = append(s.hashes, hash)
-		sum += s.UserTable.Peek(hash)
-	}
-	for _, hash := range s.hashes {
-		sum += uint64(s.Users.At(s.UserTable.First(hash)).ShortLen)
-	}
-	s.Warmth.Sum = sum
 }

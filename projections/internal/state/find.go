@@ -66,10 +66,13 @@ func (p *State) EnsureUser(id []byte) uint32 {
 		u.ShortLen = uint8(copy(u.short[:], id))
 	} else {
 		u.Long = p.Blobs.Put(id)
-		p.LongIDs += p.Blobs.Size(u.Long)
 	}
 	u.Murmur = events.Murmur2(id) & 0x7fffffff
-	p.UserTable.Insert(IDHash(id), i)
+	hash := IDHash(id)
+	p.UserTable.Insert(hash, i)
+	if p.Cold.MayKnow(hash) {
+		p.UsersInBoth++
+	}
 	return i
 }
 
@@ -136,6 +139,16 @@ func (p *State) EnsurePairExtra(r *Row) *PairExtra {
 		r.Extra = p.PairExtras.Put(&PairExtra{})
 	}
 	return p.PairExtras.At(r.Extra)
+}
+
+// CountUsersInBoth counts UsersInBoth anew.
+func (p *State) CountUsersInBoth() {
+	p.UsersInBoth = 0
+	p.Users.Each(func(i uint32, u *User) {
+		if released := u.ShortLen == 0 && u.Long == 0; !released && p.Cold.MayKnow(IDHash(p.UserID(i))) {
+			p.UsersInBoth++
+		}
+	})
 }
 
 // PairOf returns the row in the channel of a row's user.

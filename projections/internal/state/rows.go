@@ -118,7 +118,7 @@ const (
 	RowChanged    // the user's view has changed
 	RowCheck      // emit only if the view differs from the last one emitted
 	RowThread     // the row's scope is a thread
-	RowColdListed // the user's cold list has the channel
+	RowColdListed // the user's list in State.Cold has the channel
 )
 
 // User is one user id. It fills a cache line, so that comparing and storing ids of usual length
@@ -127,12 +127,11 @@ type User struct {
 	Murmur   uint32 // murmur2 of the id
 	First    uint32 // list of rows, through Row.NextUser
 	Long     uint32 // blob of an id that does not fit into short, 0 = none
-	Cold     uint32 // first part of the user's cold list, in State.ColdLists
 	ShortLen uint8  // length of the id in short, 0 = the id is in Long
 	short    [shortID]byte
 }
 
-const shortID = 47
+const shortID = 51
 
 // ChannelExtra holds what only few channels have: sets of seqs, and the waiters.
 type ChannelExtra struct {

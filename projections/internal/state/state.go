@@ -47,7 +47,7 @@ type State struct {
 	Hints          int      // triggers registered since forgetHints
 	HintLimit      int
 
-	LongIDs       int64 // memory of user ids in Blobs
+	UsersInBoth   int // number of users who are in memory and have a list in Cold
 	Cold          cold.Set
 	Vacated       []uint32 // users of rows that were vacated since leaveUsers
 	VacantRows    int

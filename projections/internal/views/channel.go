@@ -147,18 +147,16 @@ func (p *Queries) Inbox(userID string, fn func(*InboxEntry) bool) error {
 // no particular order, and perhaps with cold ones of which they no longer are. Messages there make
 // no deltas for the user (DESIGN §7). LargeChannels reads only memory.
 func (p *Queries) LargeChannels(userID string, fn func(channelID string)) {
-	u := p.rules.UserOf([]byte(userID))
-	if u == 0 {
-		return
-	}
-	for ref := p.rules.Users.At(u).First; ref != 0; {
-		r := p.rules.Rows.At(ref)
-		ref = r.NextUser
-		if c := p.rules.Channels.At(r.Channel); r.Flags&state.RowMember != 0 && c.Flags&state.ChannelLarge != 0 {
-			fn(string(p.rules.Blobs.Get(c.ID)))
+	if u := p.rules.UserOf([]byte(userID)); u != 0 {
+		for ref := p.rules.Users.At(u).First; ref != 0; {
+			r := p.rules.Rows.At(ref)
+			ref = r.NextUser
+			if c := p.rules.Channels.At(r.Channel); r.Flags&state.RowMember != 0 && c.Flags&state.ChannelLarge != 0 {
+				fn(string(p.rules.Blobs.Get(c.ID)))
+			}
 		}
 	}
-	p.rules.Cold.Each(p.rules.Users.At(u).Cold, func(_ uint32, c *cold.Channel) {
+	p.rules.Cold.Each(UserHash(userID), func(_ uint32, c *cold.Channel) {
 		if c.Large {
 			fn(string(p.rules.Blobs.Get(c.ID)))
 		}

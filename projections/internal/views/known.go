@@ -12,14 +12,17 @@ func UserHash(userID string) uint64 { return state.IDHash([]byte(userID)) }
 // or a Sweep would list. It takes no lock. It never returns false for a user with data: a user is
 // in the table before the position of their first record is visible. It returns true by mistake for
 // about one user in some billions.
-func (p *Queries) MayKnow(user uint64) bool { return p.rules.UserTable.May(user) }
+func (p *Queries) MayKnow(user uint64) bool {
+	removed := p.rules.Cold.Removed() // a user who has no list any more may be in memory again
+	return p.rules.UserTable.May(user) || p.rules.Cold.MayKnow(user) || p.rules.Cold.Removed() != removed
+}
 
 // Known lists the users of whom a partition held anything when it last folded.
-type Known struct{ users arena.Hashes }
+type Known struct{ users, cold arena.Hashes }
 
 // Known returns the users of a partition that is no longer folded. Only the goroutine that folded
 // it may call Known.
-func (p *Queries) Known() *Known { return &Known{p.rules.UserTable.Hashes()} }
+func (p *Queries) Known() *Known { return &Known{p.rules.UserTable.Hashes(), p.rules.Cold.Users()} }
 
 // May is Queries.MayKnow.
-func (k *Known) May(user uint64) bool { return k.users.May(user) }
+func (k *Known) May(user uint64) bool { return k.users.May(user) || k.cold.May(user) }
