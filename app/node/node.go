@@ -165,6 +165,7 @@ func (n *Node) addProcessor(partitions int32) error {
 		n.blocks = pebble.NewCache(int64(n.memory.Cache))
 		pc.Cache, pc.MemTableSize, pc.QueueBytes = n.blocks, uint64(n.memory.MemTable), int64(n.memory.Queue)
 		pc.CutBytes, pc.HotBytes = int64(n.memory.Dirty), int64(n.memory.Hot)
+		pc.UndrainedPairs = n.memory.Undrained
 	}
 	if c.HotMemory > 0 {
 		pc.HotBytes = int64(c.HotMemory)

@@ -14,6 +14,8 @@ import (
 //	          of the cache, because Pebble takes memtables out of it
 //	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what
 //	          has changed since the last cut; part of the heap
+//	undrained limit / (16 × partitions × 600 bytes), at least 10,000 and at most 262,144, for each
+//	          partition: pairs that may change before their deltas are published; part of the heap
 //	queue     limit/16, at least 16 MiB and at most 128 MiB: fetched records that wait to be
 //	          folded; part of the heap
 //	fetch     limit/256, at least 16 MiB and at most 32 MiB: what the cache role fetches ahead
@@ -32,15 +34,16 @@ import (
 //
 // The heap is a soft limit: what does not fit makes the collector run more, then the process grows.
 type Memory struct {
-	Limit    Bytes
-	Cache    Bytes
-	MemTable Bytes
-	Dirty    Bytes
-	Queue    Bytes
-	Heap     Bytes
-	Hot      Bytes
-	Fetch    Bytes // of the cache role
-	Records  int   // of the cache role
+	Limit     Bytes
+	Cache     Bytes
+	MemTable  Bytes
+	Dirty     Bytes
+	Undrained int // pairs
+	Queue     Bytes
+	Heap      Bytes
+	Hot       Bytes
+	Fetch     Bytes // of the cache role
+	Records   int   // of the cache role
 }
 
 // MinMemory is the smallest accepted limit.
@@ -50,12 +53,17 @@ const MinMemory Bytes = 128 << 20
 // to keep, so the collector need not run more often than the limit demands.
 const GCPercent = 400
 
+// MaxUndrained is the largest number of pairs that may change before their deltas are published.
+const MaxUndrained = 1 << 18
+
 // MaxRecords is the largest batch of the cache role.
 const MaxRecords = 400_000
 
 const (
 	maxMemTable        = 16 << 20
 	minDirty, maxDirty = 8 << 20, 32 << 20
+	minUndrained       = 10_000
+	perUndrained       = 600 // bytes that a delta takes until it is acknowledged
 	minQueue, maxQueue = 16 << 20, 128 << 20
 	minRecords         = 50_000
 	perRecord          = 20 << 10 // bytes of the limit for each
@@ -72,6 +80,7 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m.Cache = max(limit/8, stores*cachePerPartition)
 	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
 	m.Dirty = min(max(limit/(16*stores), minDirty), maxDirty)
+	m.Undrained = int(min(max(limit/(16*stores*perUndrained), minUndrained), MaxUndrained))
 	m.Queue = min(max(limit/16, minQueue), maxQueue)
 	m.Fetch = min(max(limit/256, minFetch), maxFetch)
 	m.Records = int(min(max(limit/perRecord, minRecords), MaxRecords))

@@ -41,6 +41,7 @@ func Check(c Config) (Checked, error) {
 	c.Topics.Receipts = cmp.Or(c.Topics.Receipts, events.TopicReceipts)
 	c.Topics.DeadLetters = cmp.Or(c.Topics.DeadLetters, events.TopicDeadLetters)
 	c.BatchRecords = cmp.Or(c.BatchRecords, 10_000)
+	c.UndrainedPairs = cmp.Or(c.UndrainedPairs, 1<<18)
 	c.BatchTime = cmp.Or(c.BatchTime, 20*time.Millisecond)
 	c.FanoutDelay = cmp.Or(c.FanoutDelay, 250*time.Millisecond)
 	c.CutEvery = cmp.Or(c.CutEvery, DefaultCutEvery)
@@ -76,7 +77,7 @@ func (c *Config) negative() error {
 		name string
 		bad  bool
 	}{
-		{"BatchRecords", c.BatchRecords < 1}, {"BatchTime", c.BatchTime < 0}, {"FanoutDelay", c.FanoutDelay < 0},
+		{"BatchRecords", c.BatchRecords < 1}, {"BatchTime", c.BatchTime < 0}, {"UndrainedPairs", c.UndrainedPairs < 1}, {"FanoutDelay", c.FanoutDelay < 0},
 		{"CutEvery", c.CutEvery < 0}, {"CutBytes", c.CutBytes < 1}, {"HotBytes", c.HotBytes < 0}, {"CommitEvery", c.CommitEvery < 0},
 		{"QueueBytes", c.QueueBytes < 1}, {"MergeWait", c.MergeWait < 0}, {"StopTimeout", c.StopTimeout < 0},
 		{"ShutdownTimeout", c.ShutdownTimeout < 0},

@@ -58,6 +58,10 @@ type Config struct {
 	// 10,000 by default. While a batch is being published, up to four times as many are folded for
 	// the next.
 	BatchRecords int
+	// UndrainedPairs is how many pairs may change in a partition before their deltas are published,
+	// whatever the number of records; 262,144 by default. In an import of memberships each record
+	// names thousands of users, and a delta takes some 600 bytes until it is acknowledged.
+	UndrainedPairs int
 	// BatchTime is how long, at most, records are folded before their changes are published; 20 ms
 	// by default. A single record does not wait.
 	BatchTime time.Duration

@@ -28,7 +28,7 @@ func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 	case w.replaying || !w.unpublished():
 		return
 	case !backlog && (rested || w.pending > 0):
-	case w.Fold.Undrained() >= maxUndrained:
+	case w.Fold.Undrained() >= w.cfg.UndrainedPairs:
 	case w.pending >= w.cfg.BatchRecords || w.pending > 0 && now.Sub(w.pendingSince) >= w.cfg.BatchTime:
 	case w.pending == 0 && fanoutDue:
 	default:

@@ -199,15 +199,10 @@ func (w *Worker) receive(now time.Time) {
 	}
 }
 
-// maxUndrained is how many pairs may have changed before their deltas are published, whatever the
-// number of records. In an import of memberships each record names thousands of users, and a delta
-// takes some 600 bytes until it is acknowledged.
-const maxUndrained = 1 << 18
-
 // mayFold limits the unpublished changes and the unwritten dirty state. While the disk is full it
 // returns false.
 func (w *Worker) mayFold() bool {
-	return !w.diskFull && (w.replaying || w.pending < 4*w.cfg.BatchRecords && w.Fold.Undrained() < maxUndrained) &&
+	return !w.diskFull && (w.replaying || w.pending < 4*w.cfg.BatchRecords && w.Fold.Undrained() < w.cfg.UndrainedPairs) &&
 		w.Fold.DirtyBytes() < 2*w.cutBytes() && !(w.cutting && w.Fold.Crowded() > crowdedFold)
 }
 

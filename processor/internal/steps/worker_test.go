@@ -67,7 +67,7 @@ func TestFoldingStopsWhenFarAhead(t *testing.T) {
 // deltas fill the memory.
 func TestFoldingStopsWhenManyUsersAreToBeTold(t *testing.T) {
 	s := newStage(t, opening.Plan{}, func(c *setup.Config) { c.BatchTime, c.FanoutDelay = time.Hour, time.Hour })
-	s.fold.users = maxUndrained / 1000
+	s.fold.users = s.w.cfg.UndrainedPairs / 1000
 	s.add(events.Reads, 5000)
 	s.step()
 	if n := len(s.fold.folded); n < 2*1000 || n >= 2*(1000+2*lockRecords) || len(s.sent) != 1 {

@@ -103,7 +103,7 @@ const tableSmall = 4096
 
 // Trim shrinks a table that is nearly empty.
 func (t *Table) Trim() {
-	if len(t.slots) <= tableSmall || 16*t.count > len(t.slots) {
+	if len(t.slots) <= tableSmall || 8*t.count > len(t.slots) {
 		return
 	}
 	slots := len(t.slots)

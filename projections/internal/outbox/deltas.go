@@ -2,6 +2,8 @@
 // bytes, and has no notion of channels.
 package outbox
 
+import "slices"
+
 // Topic is the output topic of a record.
 type Topic uint8
 
@@ -28,12 +30,23 @@ type Deltas struct {
 	Records []Record
 	chunks  [][]byte // all full, except the last one in use
 	used    int      // chunks in use
+	recent  int      // chunks that were used of late
 }
 
-const deltaChunk = 256 << 10
+const (
+	deltaChunk = 256 << 10
+	keptChunks = 32   // that Reset never frees
+	perChunk   = 1024 // records in a chunk, at least
+)
 
-// Reset empties d and makes the slices of its records invalid.
+// Reset empties d and makes the slices of its records invalid. It frees memory that the last drains
+// have not needed, so that what one burst took is not kept.
 func (d *Deltas) Reset() {
+	d.recent = max(d.recent-(d.recent+15)/16, d.used+1)
+	if keep := max(2*d.recent, keptChunks); len(d.chunks) > 2*keep {
+		clear(d.chunks[keep:])
+		d.chunks, d.Records = slices.Clip(d.chunks[:keep]), make([]Record, 0, keep*perChunk)
+	}
 	d.Records = d.Records[:0]
 	for i := range d.chunks {
 		d.chunks[i] = d.chunks[i][:0]
