@@ -67,6 +67,9 @@ func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 	if part == nil {
 		return nil, w.NotLive()
 	}
+	if !part.Listed() {
+		return nil, ErrListing
+	}
 	watcher, err := w.Hub.Watch(userID, func(yield func(string)) {
 		if !part.MayKnow(projections.UserHash(userID)) {
 			return

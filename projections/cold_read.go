@@ -23,23 +23,25 @@ type ColdRead struct {
 }
 
 // ColdChannel begins a read of one channel. It returns nil if the channel is in memory, or readers
-// do not know it. The caller holds RLock.
+// do not know it. Until the partition is Listed, the read may find that readers do not know it. The
+// caller holds RLock.
 func (p *Partition) ColdChannel(channelID string) *ColdRead {
-	id := []byte(channelID)
-	c := p.rules.Cold.Find(id)
-	if c == nil {
+	if !p.IsCold(channelID) {
 		return nil
 	}
-	return p.coldRead([]*loading.List{loading.NewList(id, c)})
+	id := []byte(channelID)
+	return p.coldRead([]*loading.List{loading.NewList(id, p.rules.Cold.Find(id))})
 }
 
-// IsCold reports whether readers know a channel that is not in memory. The caller holds RLock.
+// IsCold reports whether readers know a channel that is not in memory, or may know it until the
+// partition is Listed. The caller holds RLock.
 func (p *Partition) IsCold(channelID string) bool {
-	return p.rules.Cold.Has([]byte(channelID))
+	id := []byte(channelID)
+	return p.rules.Cold.Has(id) || p.rules.Cold.MayBeUnlisted(id) && p.rules.ChannelOf(id) == 0
 }
 
 // ColdOf begins a read of all cold channels in which a user may have something. It returns nil if
-// there are none. The caller holds RLock.
+// there are none. The partition must be Listed. The caller holds RLock.
 func (p *Partition) ColdOf(userID string) *ColdRead {
 	var lists []*loading.List
 	mark := p.eachCold(userID, func(c *cold.Channel) {
@@ -54,7 +56,8 @@ func (p *Partition) ColdOf(userID string) *ColdRead {
 }
 
 // SameCold reports whether a read that ColdOf began, or nil for none, still has exactly the cold
-// channels of a user, and nothing was folded into one of them meanwhile. The caller holds RLock.
+// channels of a user, and nothing was folded into one of them meanwhile. The partition must be Listed.
+// The caller holds RLock.
 func (p *Partition) SameCold(userID string, r *ColdRead) bool {
 	mark := p.eachCold(userID, func(*cold.Channel) {})
 	if r == nil {
@@ -94,7 +97,14 @@ func (r *ColdRead) Load() (*Partition, error) {
 			return nil, r.part.rules.FirstError(r.of.wrong(err))
 		}
 		for _, x := range cold {
-			if _, _, err := (loading.Loader{Fold: &r.part.rules}).List(x); err != nil {
+			absent, err := x.Absent(r.part.rules.Get)
+			if absent && err == nil {
+				continue
+			}
+			if err == nil {
+				_, _, err = loading.Loader{Fold: &r.part.rules}.List(x)
+			}
+			if err != nil {
 				return nil, r.part.rules.FirstError(r.of.wrong(err))
 			}
 		}

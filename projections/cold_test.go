@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -17,12 +18,23 @@ import (
 // bytes after each cut as one with memory for all, gives the answers of the model, and is the same
 // after restarts.
 func TestPropertyCold(t *testing.T) {
-	left, woken, answers := 0, int64(0), 0
+	left, woken, answers, unlisted, listed := 0, int64(0), 0, 0, 0
 	scripts(t, 15, func(t *rapid.T, c *random.Case) {
 		c.Settings.TrimLog = false
 		fs := [...]vfs.FS{vfs.NewMem(), vfs.NewMem()}
 		memory := int64(0)
-		small, large := openSmall(t, fs[0], c.Settings, &memory), open(t, fs[1], c.Settings)
+		later := rapid.Bool().Draw(t, "list later")
+		small, large := openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
+		list := func(n int) {
+			before := small.Listed()
+			more, err := small.List(n)
+			if err != nil || more == small.Listed() || before && more {
+				t.Fatalf("%v listed: more %v, %v", before, more, err)
+			}
+			if !before {
+				listed++
+			}
+		}
 		defer func() { closePartition(t, small); closePartition(t, large) }()
 		m := model.New(c.Settings)
 		order := interleaving(t, &c.Log, "order")
@@ -35,6 +47,9 @@ func TestPropertyCold(t *testing.T) {
 			}
 			order[i].Fold(small)
 			order[i].Fold(large)
+			if n := rapid.IntRange(-3, 2).Draw(t, "list"); n > 0 {
+				list(n)
+			}
 			order[i].AddTo(m)
 			at := fmt.Sprintf("after %d records", i+1)
 			then := rapid.IntRange(0, 9).Draw(t, "then")
@@ -55,6 +70,20 @@ func TestPropertyCold(t *testing.T) {
 			}
 			s := small.Stats()
 			left += s.ColdChannels
+			if !small.Listed() { // what is asked about channels only
+				unlisted++
+				for _, ch := range m.Channels() {
+					for _, user := range m.Users() {
+						asked := &model.WithCold{Partition: small}
+						v, ok := asked.View(user, ch)
+						if want, is := large.View(user, ch); ok != is || !reflect.DeepEqual(v, want) {
+							t.Fatalf("%s, not listed: %s in %s: %v %+v, want %v %+v", at, user, ch, ok, v, is, want)
+						}
+						asked.Close()
+					}
+				}
+				list(1000)
+			}
 			asked := &model.WithCold{Partition: small}
 			if d := m.Diff(asked); d != "" {
 				t.Fatalf("%s, %d of %d channels cold:\n%s", at, s.ColdChannels, s.Channels, d)
@@ -65,7 +94,7 @@ func TestPropertyCold(t *testing.T) {
 				woken += small.Stats().Loaded
 				closePartition(t, small)
 				closePartition(t, large)
-				small, large = openSmall(t, fs[0], c.Settings, &memory), open(t, fs[1], c.Settings)
+				small, large = openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
 				refold(t, small, order[:i+1], nil)
 				refold(t, large, order[:i+1], nil)
 			}
@@ -78,7 +107,7 @@ func TestPropertyCold(t *testing.T) {
 		}
 		woken += small.Stats().Loaded
 	})
-	t.Logf("%d times cold after a cut, %d woken, %d answers from the store", left, woken, answers)
+	t.Logf("%d times cold after a cut, %d woken, %d answers from the store, %d times asked before all was listed, %d times listed", left, woken, answers, unlisted, listed)
 	if left == 0 || woken == 0 || answers == 0 {
 		t.Error("no channel was ever cold")
 	}
@@ -125,6 +154,6 @@ func channelsOf(list []script.Record) (ids [][]byte) {
 }
 
 // openSmall is open with the memory to use.
-func openSmall(t rapid.TB, fs vfs.FS, s projections.Settings, memory *int64) *projections.Partition {
-	return openWith(t, s, projections.Options{FS: fs, MemTableSize: 256 << 10, Memory: func() int64 { return *memory }})
+func openSmall(t rapid.TB, fs vfs.FS, s projections.Settings, memory *int64, later bool) *projections.Partition {
+	return openWith(t, s, projections.Options{FS: fs, ListLater: later, MemTableSize: 256 << 10, Memory: func() int64 { return *memory }})
 }

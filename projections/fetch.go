@@ -2,6 +2,7 @@ package projections
 
 import (
 	"github.com/tidemark/tidemark/projections/internal/loading"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // Fetch loads those of the named channels that are cold, so that the fold need not wait for the
@@ -9,7 +10,7 @@ import (
 // same time. The ids may repeat. Fetch changes nothing that an event would not change, and may be
 // left out. Only the goroutine that folds calls it, without holding Lock.
 func (p *Partition) Fetch(channels [][]byte) error {
-	if p.rules.Cold.Count == 0 {
+	if p.rules.Cold.Count == 0 && p.Listed() {
 		return nil
 	}
 	cold := p.lists.Of(&p.rules.State, channels)
@@ -24,11 +25,21 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	t.begin()
 	defer t.end()
 	for _, x := range cold {
-		ci, c, err := loading.Loader{Fold: &p.rules}.List(x)
+		absent, err := x.Absent(p.rules.Get)
+		if absent && err == nil {
+			continue
+		}
+		var ci uint32
+		var c *state.Channel
+		if err == nil {
+			ci, c, err = loading.Loader{Fold: &p.rules}.List(x)
+		}
 		if err != nil {
 			return p.rules.FirstError(p.wrong(err))
 		}
-		p.rules.Returned(p.rules.Cold.Of(x.ID), ci, c)
+		if ref := p.rules.Cold.Of(x.ID); ref != 0 {
+			p.rules.Returned(ref, ci, c)
+		}
 		t.spend(x.Len() + int(c.Ords))
 	}
 	return p.rules.Err()

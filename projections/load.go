@@ -10,7 +10,7 @@ import (
 // loadHot reads all records under Hot and rebuilds what is not stored. Channels that do not fit
 // into memory stay in the store, or leave memory again.
 func (p *Partition) loadHot() error {
-	it, err := p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Hot}, UpperBound: []byte{keys.Hot + 1}})
+	it, err := p.hot()
 	if err != nil {
 		return err
 	}
@@ -18,13 +18,24 @@ func (p *Partition) loadHot() error {
 	t.begin()
 	defer t.end()
 	room := &room{p: p}
-	err = loading.Loader{Fold: &p.rules}.All(it, func() bool { return room.short }, func(ci uint32) { room.loaded(ci, t) })
+	left, err := loading.Loader{Fold: &p.rules}.All(it, p.listLater, func() bool { return room.short }, func(ci uint32) { room.loaded(ci, t) })
 	if err != nil {
 		return err
 	}
 	p.leaveUsers(t)
 	p.trim(t)
+	if left.Channels > 0 {
+		if it, err = p.hot(); err != nil {
+			return err
+		}
+		p.lister = loading.NewLister(loading.Loader{Fold: &p.rules}, it, left)
+	}
 	return p.rules.Err()
+}
+
+// hot returns an iterator over all records under Hot.
+func (p *Partition) hot() (*pebble.Iterator, error) {
+	return p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Hot}, UpperBound: []byte{keys.Hot + 1}})
 }
 
 // room decides how many channels memory has room for while a store is opened.

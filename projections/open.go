@@ -39,6 +39,10 @@ type Options struct {
 	// channels that wait for something, cannot leave. Memory is called often, by the goroutine that
 	// folds. nil, or a result of 0, means no limit.
 	Memory func() int64
+	// ListLater lets Open return before it has listed which channels are in the store only, if they do
+	// not fit into memory. Events and queries of channels are served meanwhile. The goroutine that
+	// folds calls List until it returns false; until then the partition is not Listed.
+	ListLater bool
 	// ThreadsAlways lists followed threads forever instead of for 30 days (DESIGN §4.7).
 	ThreadsAlways bool
 
@@ -56,7 +60,7 @@ func (o Options) store() store.Options {
 // one.
 func Open(dir string, id Identity, o Options) (*Partition, error) {
 	p := newPartition(id)
-	p.planted, p.onHold, p.ThreadsAlways, p.memory = o.planted, o.OnHold, o.ThreadsAlways, o.Memory
+	p.planted, p.onHold, p.ThreadsAlways, p.memory, p.listLater = o.planted, o.OnHold, o.ThreadsAlways, o.Memory, o.ListLater
 	f := store.NewFuse(dir, o.store(), p.rules.Fail)
 	po := store.PebbleOptions(f, o.store())
 	if o.Cache == nil {
@@ -110,8 +114,11 @@ func (p *Partition) Close() error {
 	p.stored.Closing.Store(true)
 	p.stored.Open.Wait()
 	var err error
+	if p.lister != nil {
+		err = p.lister.Close()
+	}
 	if failed := p.rules.Err(); guard.Of(failed) == nil {
-		err = guard.Err("closing the store", p.db.Close)
+		err = errors.Join(err, guard.Err("closing the store", p.db.Close))
 	}
 	if bug := cmp.Or(p.rules.Err(), err); guard.Of(bug) != nil {
 		p.fuse.Abandon(p.db, bug)

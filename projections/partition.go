@@ -33,6 +33,8 @@ type Partition struct {
 	coldReads atomic.Int64       // number of ColdReads
 	hand      uint32             // the channel at which rest looks next
 	lists     loading.Lists      // of Fetch
+	listLater bool               // Options.ListLater
+	lister    *loading.Lister    // nil: all cold channels are listed
 	applied   Position           // position of the last applied cut
 	cuts      uint64             // number of the last cut
 	fuse      *store.Fuse        // nil before the store is opened
@@ -92,6 +94,10 @@ type Stats struct {
 func (p *Partition) Stats() Stats {
 	s := Stats{Channels: p.rules.Channels.Len(), Pairs: p.rules.Rows.Len() - p.rules.VacantRows, Users: p.rules.Users.Len() + p.rules.Cold.UserCount - p.rules.UsersInBoth, ColdPairs: p.rules.Cold.Pairs, Loaded: p.rules.Cold.Loaded, ColdReads: p.coldReads.Load()}
 	s.ColdChannels = p.rules.Cold.Count
+	if p.lister != nil {
+		left := p.lister.Left()
+		s.ColdChannels, s.ColdPairs = s.ColdChannels+left.Channels, s.ColdPairs+left.Pairs
+	}
 	s.Channels, s.Pairs = s.Channels+s.ColdChannels, s.Pairs+s.ColdPairs
 	p.rules.PairExtras.Each(func(x *state.PairExtra) {
 		if len(x.Unsettled) > 0 {

@@ -10,8 +10,12 @@ import (
 // which had folded less, may have published since then: its values are dominated, but they are the
 // last ones in the log. Republish does not find keys that a cut has forgotten (Cut.Forgets).
 //
-// Only the goroutine that folds calls Republish, which takes Lock itself.
+// Only the goroutine that folds calls Republish, which takes Lock itself. Republish lists the cold
+// channels first.
 func (p *Partition) Republish(since Position) {
+	for more := true; more; {
+		more, _ = p.List(1024) // an error is that of the partition
+	}
 	t := &turn{p: p, cause: "again"}
 	t.begin()
 	defer t.end()

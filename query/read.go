@@ -5,6 +5,7 @@ import (
 
 	"github.com/tidemark/tidemark/projections"
 	"github.com/tidemark/tidemark/query/internal/cold"
+	"github.com/tidemark/tidemark/query/internal/fault"
 )
 
 // read calls fn while it holds the read lock of partition p, which must be live here. So everything
@@ -75,16 +76,23 @@ func (s *service) readUser(ctx context.Context, p int32, userID string, share *c
 }
 
 // readSame is read if share has exactly the cold channels of a user. Otherwise it loads those, does
-// not call fn, and same is false.
+// not call fn, and same is false. It fails while the partition is not Listed.
 func (s *service) readSame(p int32, userID string, share *cold.Share, fn func(*projections.Partition)) (same bool, err error) {
 	var next *projections.ColdRead
+	listed := true
 	err = s.read(p, func(part *projections.Partition) {
+		if listed = part.Listed(); !listed {
+			return
+		}
 		if same = part.SameCold(userID, share.Read); same {
 			fn(part)
 		} else {
 			next = part.ColdOf(userID)
 		}
 	})
+	if err == nil && !listed {
+		err = fault.Unavailable("partition %d has just been opened here and does not know the channels of its users yet", p)
+	}
 	if err != nil || same {
 		next.Close()
 		return same, err

@@ -18,7 +18,7 @@ func (h *Home) openDir(dir string) (setup.Fold, error) {
 	closed := h.cfg.Memory.Opening()
 	f, err := h.cfg.OpenStore(dir, h.engine.IdentityOf(h.partition), projections.Options{
 		FS: h.cfg.FS, Cache: h.cfg.Cache, MemTableSize: h.cfg.MemTableSize, Full: h.awaitSpace,
-		OnHold: h.cfg.OnHold, ThreadsAlways: h.cfg.ThreadsAlways, Memory: h.cfg.Memory.Share,
+		OnHold: h.cfg.OnHold, ThreadsAlways: h.cfg.ThreadsAlways, Memory: h.cfg.Memory.Share, ListLater: true,
 	})
 	if err != nil {
 		closed()

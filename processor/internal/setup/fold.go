@@ -14,6 +14,8 @@ type Fold interface {
 
 	Fetch(channels [][]byte) error
 	Rest()
+	Listed() bool
+	List(n int) (more bool, err error)
 	Crowded() float64
 	Warm(messages []*events.Message, reads []*events.Read)
 	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome

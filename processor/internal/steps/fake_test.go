@@ -38,6 +38,7 @@ type fakeFold struct {
 	quiet            bool
 	rareCut          int64
 	users            int // number of the user of an event that is not fan-out; 0 = 1
+	unlisted         int // channels that List has yet to list
 	crowded          float64
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
@@ -114,8 +115,14 @@ func (f *fakeFold) Undrained() int    { return (f.changed - f.fanout) * max(1, f
 func (f *fakeFold) DirtyBytes() int64 { return f.dirty }
 func (f *fakeFold) RareCut() int64    { return f.rareCut }
 
-func (f *fakeFold) Fetch([][]byte) error                   { return nil }
-func (f *fakeFold) Rest()                                  {}
+func (f *fakeFold) Fetch([][]byte) error { return nil }
+func (f *fakeFold) Rest()                {}
+func (f *fakeFold) Listed() bool         { return f.unlisted == 0 }
+
+func (f *fakeFold) List(n int) (bool, error) {
+	f.unlisted = max(f.unlisted-n, 0)
+	return f.unlisted > 0, nil
+}
 func (f *fakeFold) Crowded() float64                       { return f.crowded }
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
 

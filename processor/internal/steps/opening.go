@@ -17,6 +17,7 @@ func (w *Worker) start(now time.Time, o opening.Plan, ends projections.Position)
 	w.merge = merge.NewMerger(w.cfg.MergeWait)
 	w.merge.Batch = w.cfg.BatchBytes
 	w.breaker = newBreaker(w.cfg.Breaker)
+	w.listing = !w.Fold.Listed()
 	w.began, w.lastLogged, w.lastCut, w.lastFull = now, now, now, now
 	if w.standby {
 		w.Life.To(life.Standby)

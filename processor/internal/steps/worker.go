@@ -102,6 +102,7 @@ type Worker struct {
 	stored       projections.Position
 	cutting      bool // a cut is being applied, or held
 	pendingCut   pendingCut
+	listing      bool // not all cold channels are listed
 	diskFull     bool // the disk is full: nothing is folded and no cut is taken
 	lastCut      time.Time
 	stopping     inbox.StopKind
@@ -148,6 +149,7 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 		return 0, false
 	}
 	w.drainIfDue(now, !waitUntil.IsZero())
+	w.list(now)
 	switch w.stopping {
 	case inbox.StopAbort:
 		return 0, false
@@ -214,7 +216,7 @@ func (w *Worker) settled() bool { return !w.cutting && w.published() && w.stored
 
 // idle is how long the goroutine may sleep.
 func (w *Worker) idle(now time.Time, waitUntil time.Time) time.Duration {
-	if w.mayFold() && waitUntil.IsZero() && w.merge.Any() {
+	if w.lists() || w.mayFold() && waitUntil.IsZero() && w.merge.Any() {
 		return 0
 	}
 	sleep := time.Hour

@@ -16,6 +16,7 @@ package cold
 
 import (
 	"bytes"
+	"sync/atomic"
 
 	"github.com/zeebo/xxh3"
 
@@ -33,6 +34,10 @@ type Set struct {
 	Loaded   int64 // how often one of them has come back
 
 	UserCount int // users who have a list
+
+	// Listing is set while the store may have channels that readers know and that are neither in
+	// memory nor in the set.
+	Listing atomic.Bool
 
 	ids     int64             // memory of the ids
 	table   arena.Table       // of Channels, by id
@@ -78,7 +83,16 @@ func (s *Set) Find(id []byte) *Channel {
 func (s *Set) Has(id []byte) bool { return s.Find(id) != nil }
 
 // MayHave reports whether the store may have a channel that is not in memory.
-func (s *Set) MayHave(id []byte) bool { return s.Has(id) || s.unknown.Has(xxh3.Hash(id)) }
+func (s *Set) MayHave(id []byte) bool {
+	return s.Listing.Load() || s.Has(id) || s.MayHaveUnknown(id)
+}
+
+// MayHaveUnknown reports whether the store may have a channel with this id that readers do not know.
+func (s *Set) MayHaveUnknown(id []byte) bool { return s.unknown.Has(xxh3.Hash(id)) }
+
+// MayBeUnlisted reports whether the store may have a channel that is not in the set. The channel must
+// not be in memory.
+func (s *Set) MayBeUnlisted(id []byte) bool { return s.Listing.Load() && s.Of(id) == 0 }
 
 // MayKnow reports whether any list is that of the user with a hash. It takes no lock, like
 // arena.SharedTable.May.

@@ -1,6 +1,8 @@
 package loading
 
 import (
+	"bytes"
+
 	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -10,14 +12,27 @@ import (
 type List struct {
 	ID []byte // of the channel
 
-	pages uint32 // if not 0, its records are that of the channel and this many pages of members
-	bytes []byte // keys and values, one after the other
-	ends  []int  // of each key and of each value
-	at    int
+	unlisted bool   // memory does not know whether there is such a channel
+	pages    uint32 // if not 0, its records are that of the channel and this many pages of members
+	bytes    []byte // keys and values, one after the other
+	ends     []int  // of each key and of each value
+	at       int
 }
 
-// NewList returns an empty list for a cold channel, and keeps the id.
-func NewList(id []byte, c *cold.Channel) *List { return &List{ID: id, pages: pagesOf(c)} }
+// NewList returns an empty list for a cold channel, and keeps the id. c is nil for a channel that is
+// not listed, which may not exist.
+func NewList(id []byte, c *cold.Channel) *List {
+	l := &List{ID: id}
+	l.setCold(c)
+	return l
+}
+
+func (l *List) setCold(c *cold.Channel) {
+	l.pages, l.unlisted = 0, c == nil
+	if c != nil {
+		l.pages = pagesOf(c)
+	}
+}
 
 // pagesOf returns how many pages of members a channel has, or 0 if it has other records as well.
 func pagesOf(c *cold.Channel) uint32 {
@@ -40,7 +55,7 @@ func (s *Lists) Of(p *state.State, channels [][]byte) []*List {
 	used := 0
 	s.missed.each(p, channels, func(id []byte) {
 		c := p.Cold.Find(id)
-		if c == nil {
+		if c == nil && !p.Cold.MayBeUnlisted(id) {
 			return
 		}
 		if used == len(s.lists) {
@@ -53,7 +68,7 @@ func (s *Lists) Of(p *state.State, channels [][]byte) []*List {
 		}
 		used++
 		l.begin(id)
-		l.pages = pagesOf(c)
+		l.setCold(c)
 	})
 	return s.lists[:used]
 }
@@ -61,6 +76,41 @@ func (s *Lists) Of(p *state.State, channels [][]byte) []*List {
 // begin empties the list for another channel.
 func (l *List) begin(id []byte) {
 	l.ID, l.bytes, l.ends, l.at = append(l.ID[:0], id...), l.bytes[:0], l.ends[:0], 0
+}
+
+// next fills the list with the records of the channel that an iterator is at, and moves the iterator
+// behind them.
+func (l *List) next(it Records) error {
+	id, _, err := splitHot(it.Key())
+	if err != nil {
+		return err
+	}
+	l.begin(id)
+	for same := true; same; {
+		l.Add(it.Key(), it.Value())
+		if same = it.Next(); same {
+			if id, _, err = splitHot(it.Key()); err != nil {
+				return err
+			}
+			same = bytes.Equal(id, l.ID)
+		}
+	}
+	return it.Error()
+}
+
+// Absent reports whether readers do not know the channel, which may be so for one that is not listed.
+// get returns a record as it is now.
+func (l *List) Absent(get func(key []byte) (val []byte, ok bool, err error)) (bool, error) {
+	if !l.unlisted {
+		return false, nil
+	}
+	var kb [keys.Buf]byte
+	own, ok, err := get(keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
+	if err != nil || !ok {
+		return true, err
+	}
+	flags, lastM, err := ownOf(own)
+	return flags&state.ChannelDeleted != 0 || lastM == 0, err
 }
 
 // Add adds a copy of a record.

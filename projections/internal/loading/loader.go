@@ -27,38 +27,38 @@ type Records interface {
 // All reads all records under keys.Hot, which are ordered by channel, and closes the iterator. It adds
 // them to the digest of what a store reads when it is opened. It loads channels, and calls loaded once
 // each is complete; loaded may take the channel out of memory again. While crowded returns true, a
-// channel stays in the store if that is possible (see skimmer).
-func (l Loader) All(it Records, crowded func() bool, loaded func(ci uint32)) (err error) {
+// channel stays in the store if that is possible (see skimmer). With later, All does not even note
+// those channels as cold: a Lister does that. All returns what it has left.
+func (l Loader) All(it Records, later bool, crowded func() bool, loaded func(ci uint32)) (left Left, err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	s := &skimmer{Loader: l}
-	x := &s.list
-	for it.First(); it.Valid(); {
-		id, _, err := splitHot(it.Key())
-		if err != nil {
-			return err
+	for ok := it.First(); ok; ok = it.Valid() {
+		if err := s.list.next(it); err != nil {
+			return Left{}, err
 		}
-		x.begin(id)
-		for same := true; same; {
-			x.Add(it.Key(), it.Value())
-			if same = it.Next(); same {
-				if id, _, err = splitHot(it.Key()); err != nil {
-					return err
-				}
-				same = bytes.Equal(id, x.ID)
-			}
-		}
-		if err := it.Error(); err != nil {
-			return err
-		}
-		if crowded() && s.read() {
+		switch {
+		case !crowded():
+			err = l.load(&s.list, loaded)
+		case later && s.read(true):
+			s.hash()
+			left.Channels++
+			left.Pairs += int(s.ords)
+		case !later && s.read(false):
+			s.hash()
+			s.touch()
 			s.note()
-		} else if err := l.load(x, loaded); err != nil {
-			return err
+		default:
+			err = l.load(&s.list, loaded)
+		}
+		if err != nil {
+			return Left{}, err
 		}
 	}
-	l.CountUsersInBoth()
-	return it.Error()
+	return left, it.Error()
 }
+
+// Left is what All has left to a Lister.
+type Left struct{ Channels, Pairs int }
 
 // load loads a channel whose records are all in a list.
 func (l Loader) load(x *List, loaded func(ci uint32)) (err error) {

@@ -20,6 +20,7 @@ type skimmer struct {
 	list    List
 	large   bool
 	lastM   int64
+	ords    uint32
 	members []member
 	users   []uint64 // hashes of the members' ids
 }
@@ -30,10 +31,23 @@ type member struct {
 	lastR, lastD int64
 }
 
+// ownOf returns the flags of a channel, and the offset + 1 of its last record in chat.messages, from
+// the channel's own record.
+func ownOf(val []byte) (flags byte, lastM int64, err error) {
+	r := wire.Reader{B: val}
+	flags = r.Byte()
+	for range 6 {
+		r.U32()
+	}
+	lastM = int64(r.Uvarint())
+	return flags, lastM, r.Err
+}
+
 // read reads the records of a channel. It returns false for a channel that has to be loaded: in which
 // something may wait, which has more than MaxResting users, which counts in the totals of the
-// state, or whose records are not complete, which loading reports.
-func (s *skimmer) read() bool {
+// state, or whose records are not complete, which loading reports. With quick, read does not read
+// what note needs, nor check how many members are present.
+func (s *skimmer) read(quick bool) bool {
 	const resting = state.ChannelLarge | state.ChannelReposted
 	x, rest := &s.list, len(s.list.ID)+2
 	if x.First(); x.Key()[rest] != keys.HotChannel || len(x.Key()) != rest+1 {
@@ -45,11 +59,12 @@ func (s *skimmer) read() bool {
 	r.U32() // the newest counted message
 	r.U32() // the floor
 	present, ords := r.U32(), r.U32()
-	s.large, s.lastM = flags&state.ChannelLarge != 0, int64(r.Uvarint())
+	s.large, s.lastM, s.ords = flags&state.ChannelLarge != 0, int64(r.Uvarint()), ords
 	if r.Err != nil || flags&^resting != 0 || s.lastM == 0 || head != pos || ords > MaxResting {
 		return false
 	}
 	s.members = s.members[:0]
+	read := uint32(0)
 	for page := uint32(0); x.Next(); page++ {
 		k := x.Key()[rest:]
 		if len(k) != 5 || k[0] != keys.HotPage || binary.BigEndian.Uint32(k[1:]) != page {
@@ -58,8 +73,13 @@ func (s *skimmer) read() bool {
 		n := uint32(0)
 		for rd := (wire.Reader{B: x.Value()}); len(rd.B) > 0; n++ {
 			id := rd.Bytes()
-			if probe := rd; len(id) == 0 || !records.SkipRow(&probe) {
+			probe := rd
+			if len(id) == 0 || !records.SkipRow(&probe) || probe.Err != nil {
 				return false // it is corrupt, or has rare parts
+			}
+			if quick {
+				rd = probe
+				continue
 			}
 			var row state.Row
 			if records.ReadRow(&rd, &row, &s.State); rd.Err != nil {
@@ -73,24 +93,35 @@ func (s *skimmer) read() bool {
 		if n != min(keys.PageLen, ords-page*keys.PageLen) {
 			return false
 		}
+		read += n
 	}
-	return uint32(len(s.members)) == ords && present == 0 //nolint:gosec // at most MaxResting
+	return read == ords && (quick || present == 0)
 }
 
-// note notes the channel that read has read. All counts UsersInBoth at its end.
-func (s *skimmer) note() {
+// hash adds the channel's records to the digest of what a store reads when it is opened.
+func (s *skimmer) hash() {
 	x := &s.list
 	for i := range x.Len() {
 		s.Written.Hot.Add(keys.RecordHash(x.part(2*i), x.part(2*i+1)))
 	}
+}
+
+// note notes the channel that read has read, after touch.
+func (s *skimmer) note() {
+	ref := s.Cold.Leaves(s.list.ID, s.large, true, s.lastM)
+	for i, user := range s.users {
+		s.Cold.RowLeaves(ref, true, s.members[i].lastR, s.members[i].lastD)
+		if s.Cold.List(user, ref) && s.UserTable.May(user) {
+			s.UsersInBoth++
+		}
+	}
+}
+
+// touch prepares note. It changes nothing that readers read.
+func (s *skimmer) touch() {
 	s.users = s.users[:0]
 	for i := range s.members {
 		s.users = append(s.users, state.IDHash(s.members[i].id))
 	}
 	s.Warmth.Sum = s.Cold.Touch(s.users)
-	ref := s.Cold.Leaves(x.ID, s.large, true, s.lastM)
-	for i, user := range s.users {
-		s.Cold.RowLeaves(ref, true, s.members[i].lastR, s.members[i].lastD)
-		s.Cold.List(user, ref)
-	}
 }

@@ -141,16 +141,6 @@ func (p *State) EnsurePairExtra(r *Row) *PairExtra {
 	return p.PairExtras.At(r.Extra)
 }
 
-// CountUsersInBoth counts UsersInBoth anew.
-func (p *State) CountUsersInBoth() {
-	p.UsersInBoth = 0
-	p.Users.Each(func(i uint32, u *User) {
-		if released := u.ShortLen == 0 && u.Long == 0; !released && p.Cold.MayKnow(IDHash(p.UserID(i))) {
-			p.UsersInBoth++
-		}
-	})
-}
-
 // PairOf returns the row in the channel of a row's user.
 func (p *State) PairOf(r *Row) *Row {
 	if r.Flags&RowThread != 0 {

@@ -14,15 +14,22 @@ func UserHash(userID string) uint64 { return state.IDHash([]byte(userID)) }
 // about one user in some billions.
 func (p *Queries) MayKnow(user uint64) bool {
 	removed := p.rules.Cold.Removed() // a user who has no list any more may be in memory again
-	return p.rules.UserTable.May(user) || p.rules.Cold.MayKnow(user) || p.rules.Cold.Removed() != removed
+	return p.rules.Cold.Listing.Load() || p.rules.UserTable.May(user) || p.rules.Cold.MayKnow(user) || p.rules.Cold.Removed() != removed
 }
 
 // Known lists the users of whom a partition held anything when it last folded.
-type Known struct{ users, cold arena.Hashes }
+type Known struct {
+	users, cold arena.Hashes
+	all         bool // it may have held something of anybody
+}
 
 // Known returns the users of a partition that is no longer folded. Only the goroutine that folded
 // it may call Known.
-func (p *Queries) Known() *Known { return &Known{p.rules.UserTable.Hashes(), p.rules.Cold.Users()} }
+func (p *Queries) Known() *Known {
+	return &Known{p.rules.UserTable.Hashes(), p.rules.Cold.Users(), p.rules.Cold.Listing.Load()}
+}
 
 // May is Queries.MayKnow.
-func (k *Known) May(user uint64) bool { return k.users.May(user) || k.cold.May(user) }
+func (k *Known) May(user uint64) bool {
+	return k.all || k.users.May(user) || k.cold.May(user)
+}
