@@ -39,7 +39,8 @@ func (l *Lister) Next(locked func(func())) (more bool, err error) {
 	if err := x.next(l.it); err != nil {
 		return false, err
 	}
-	if !l.s.read(true) {
+	whole := l.s.read(false)
+	if !whole && !l.s.read(true) {
 		return true, nil // All has loaded it
 	}
 	locked(func() { l.left.Channels, l.left.Pairs = l.left.Channels-1, l.left.Pairs-int(l.s.ords) })
@@ -51,7 +52,7 @@ func (l *Lister) Next(locked func(func())) (more bool, err error) {
 			return err == nil, err
 		}
 	}
-	if l.s.read(false) {
+	if whole {
 		l.s.touch()
 		locked(l.s.note)
 		return true, nil
