@@ -20,6 +20,8 @@ type Hooks struct {
 	// LockRecords is how many records are folded at once, at most; 0: a full batch. A small value
 	// makes a backlog of few records.
 	LockRecords int
+	// ListChannels is how many cold channels are listed between two batches; 0: as many as usual.
+	ListChannels int
 	// RebuildFetch is how many bytes of an input a rebuild fetches at once; 0: the usual size. A
 	// small value makes many fetches of few records.
 	RebuildFetch int32

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/tidemark/tidemark/processor/internal/failure"
@@ -21,7 +22,7 @@ func (w *Worker) list(now time.Time) {
 	if !w.lists() || !w.standby && w.Live.Load() == nil && w.merge.Any() {
 		return
 	}
-	err := w.guarded(func() (err error) { w.listing, err = w.Fold.List(listSome); return err })
+	err := w.guarded(func() (err error) { w.listing, err = w.Fold.List(cmp.Or(w.cfg.ListChannels, listSome)); return err })
 	switch {
 	case err != nil:
 		w.fail(failure.OfStore(err), inbox.StopAbort)

@@ -139,7 +139,7 @@ func (w *simWorld) open(m *simMember, n int32) *simWorker {
 	if m.disks[n] == nil {
 		m.disks[n] = vfs.NewCrashableMem()
 	}
-	part, err := projections.Open("store", w.identity(n), projections.Options{FS: m.disks[n], Cache: simCache(), MemTableSize: 256 << 10, Memory: w.memory})
+	part, err := projections.Open("store", w.identity(n), projections.Options{FS: m.disks[n], Cache: simCache(), MemTableSize: 256 << 10, Memory: w.memory, ListLater: true})
 	if err != nil {
 		w.found(simError("%s cannot open partition %d: %v", m.name, n, err))
 		return nil
@@ -147,8 +147,9 @@ func (w *simWorld) open(m *simMember, n int32) *simWorker {
 	if w.random.IntN(3) == 0 {
 		m.older[n] = m.disks[n].CrashClone(vfs.CrashCloneCfg{})
 	}
-	w.checkStore(part, "when "+m.name+" opens it")
-	w.workersMade++
+	if w.workersMade++; part.Listed() || w.workersMade%3 == 0 { // the others are listed while they fold
+		w.checkStore(part, "when "+m.name+" opens it")
+	}
 	s := &simWorker{m: m, id: w.workersMade}
 	s.Worker = &Worker{
 		Number: n, count: w.plan.partitions, cfg: &w.cfg, out: simOut{w, s}, log: slog.New(slog.DiscardHandler),
@@ -355,6 +356,10 @@ func (w *simWorld) clock() time.Time { return w.now }
 
 // checkStore compares a store with the log up to its position.
 func (w *simWorld) checkStore(part *projections.Partition, when string) {
+	if _, err := part.List(1 << 30); err != nil {
+		w.found(simError("listing the channels of partition %d, %s: %v", part.Identity().Partition, when, err))
+		return
+	}
 	n := part.Identity().Partition
 	records := checker.Prefix(w.broker.records(n), part.Position())
 	if f := checker.Store(checker.NewLog(w.settings, w.plan.partitions, records), part); f.Count > 0 {

@@ -58,7 +58,7 @@ func newSimWorld(p *simPlan) *simWorld {
 	c := setup.Config{Brokers: []string{"sim"}, Group: "sim", DataDir: "sim", Settings: w.settings,
 		BatchRecords: p.batch, CutEvery: every, Logger: slog.New(slog.DiscardHandler), Breaker: setup.Breaker{Off: true}}
 	h := setup.HooksOf(&c)
-	h.Now, h.LockRecords = w.clock, p.lock
+	h.Now, h.LockRecords, h.ListChannels = w.clock, p.lock, 1
 	cfg, err := setup.Check(c)
 	if err != nil {
 		panic(err)
