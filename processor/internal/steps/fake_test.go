@@ -39,6 +39,7 @@ type fakeFold struct {
 	rareCut          int64
 	users            int // number of the user of an event that is not fan-out; 0 = 1
 	unlisted         int // channels that List has yet to list
+	listErr          error
 	crowded          float64
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
@@ -121,7 +122,7 @@ func (f *fakeFold) Listed() bool         { return f.unlisted == 0 }
 
 func (f *fakeFold) List(n int) (bool, error) {
 	f.unlisted = max(f.unlisted-n, 0)
-	return f.unlisted > 0, nil
+	return f.unlisted > 0 && f.listErr == nil, f.listErr
 }
 func (f *fakeFold) Crowded() float64                       { return f.crowded }
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
