@@ -7,40 +7,10 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/differ"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
-
-// Difference describes one way in which two stores of a partition differ. User and Channel are
-// empty if the difference concerns none.
-type Difference struct {
-	Channel string `json:"channel,omitempty"`
-	User    string `json:"user,omitempty"`
-	Field   string `json:"field"` // the differing field of a View or ChannelView, or the record of the store
-	A       string `json:"a"`     // the values in the two stores; "none" if a store has no value
-	B       string `json:"b"`
-}
-
-// String returns the difference in one line.
-func (d Difference) String() string {
-	var of []string
-	if d.Channel != "" {
-		of = append(of, fmt.Sprintf("channel %q", d.Channel))
-	}
-	if d.User != "" {
-		of = append(of, fmt.Sprintf("user %q", d.User))
-	}
-	return strings.Join(append(of, fmt.Sprintf("%s: %s, %s", d.Field, d.A, d.B)), ", ")
-}
-
-// channelRecords holds the differing records of one channel.
-type channelRecords struct {
-	id      string
-	records []Difference // the first ones only
-	threads []userThread // users and threads with differing records, in order; the first ones only
-}
-
-type userThread struct{ user, thread string }
 
 // compareViews compares what readers see of a channel: the channel itself, then its users by name.
 func compareViews(a, b *Partition, id string) (list []Difference) {
@@ -94,13 +64,13 @@ func compareViews(a, b *Partition, id string) (list []Difference) {
 }
 
 // threadViews compares the views of the threads in which a user's records differ.
-func threadViews(a, b *Partition, c *channelRecords) (list []Difference) {
-	for _, of := range c.threads {
-		va, _ := a.Thread(of.user, c.id, of.thread)
-		vb, _ := b.Thread(of.user, c.id, of.thread)
+func threadViews(a, b *Partition, c *differ.Channel) (list []Difference) {
+	for _, of := range c.Threads {
+		va, _ := a.Thread(of.User, c.ID, of.Thread)
+		vb, _ := b.Thread(of.User, c.ID, of.Thread)
 		add := func(field string, va, vb any) {
 			if va != vb {
-				list = append(list, Difference{c.id, of.user, fmt.Sprintf("thread %q, %s", of.thread, field), fmt.Sprint(va), fmt.Sprint(vb)})
+				list = append(list, Difference{Channel: c.ID, User: of.User, Field: fmt.Sprintf("thread %q, %s", of.Thread, field), A: fmt.Sprint(va), B: fmt.Sprint(vb)})
 			}
 		}
 		add("following", va.Following, vb.Following)

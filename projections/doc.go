@@ -32,6 +32,7 @@
 //	cold.go             channels that are in the store only
 //	cold_read.go        reading them for queries
 //	fetch.go            reading them for events
+//	listing.go          listing them after a store was opened
 //	checkpoint.go       a copy of the store on disk, of all of it or of some channels
 //	inspect.go          the contents of a store, without opening it as a partition
 //	readonly.go         a store opened for reading only
@@ -50,5 +51,6 @@
 //	internal/loading                     stored records into state
 //	internal/views                       the views of users
 //	internal/outbox                      the records that a drain collects
+//	internal/differ                      the records in which two stores differ
 //	internal/store                       the database and its disk
 package projections

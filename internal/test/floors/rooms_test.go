@@ -26,7 +26,7 @@ var houses = []struct {
 		{"state", []string{"state"}},
 		{"waiting", []string{"pending", "records"}},
 		{"rules", []string{"rules"}},
-		{"top", []string{"loading", "outbox", "store", "views"}},
+		{"top", []string{"differ", "loading", "outbox", "store", "views"}},
 	}},
 	{"processor", "steps", []level{
 		{"sending", []string{"batches", "sender"}},

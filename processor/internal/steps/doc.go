@@ -7,6 +7,7 @@
 //	worker.go      the state of a worker, and one step
 //	lifecycle.go   from the opening of the store to its closing, and the interface of hosts
 //	opening.go     replaying up to the group's offsets; then the partition is live
+//	listing.go     then it lists the channels that did not fit into memory
 //	standby.go     a worker that follows another member's, until its promotion
 //	folding.go     picking, decoding, judging, folding and counting records
 //	batch.go       a batch of records from fetched to folded

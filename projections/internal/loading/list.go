@@ -2,10 +2,12 @@ package loading
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/tidemark/tidemark/projections/internal/cold"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
 // List has the records under Hot of one channel, in key order, in memory. It implements Records.
@@ -156,3 +158,24 @@ func (l *List) Error() error { return nil }
 
 // Close implements Records.
 func (l *List) Close() error { return nil }
+
+// splitHot returns the channel that a key under keys.Hot names, and the rest of the key.
+func splitHot(key []byte) (id, rest []byte, err error) {
+	n := bytes.IndexByte(key[1:], 0)
+	if n <= 0 || n+2 >= len(key) {
+		return nil, nil, fmt.Errorf("record %q: malformed key", key)
+	}
+	return key[1 : n+1], key[n+2:], nil
+}
+
+// ownOf returns the flags of a channel, and the offset + 1 of its last record in chat.messages, from
+// the channel's own record.
+func ownOf(val []byte) (flags byte, lastM int64, err error) {
+	r := wire.Reader{B: val}
+	flags = r.Byte()
+	for range 6 {
+		r.U32()
+	}
+	lastM = int64(r.Uvarint())
+	return flags, lastM, r.Err
+}

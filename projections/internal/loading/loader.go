@@ -1,7 +1,6 @@
 package loading
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 
@@ -76,15 +75,6 @@ func (l Loader) load(x *List, loaded func(ci uint32)) (err error) {
 	}
 	loaded(ci)
 	return nil
-}
-
-// splitHot returns the channel that a key under keys.Hot names, and the rest of the key.
-func splitHot(key []byte) (id, rest []byte, err error) {
-	n := bytes.IndexByte(key[1:], 0)
-	if n <= 0 || n+2 >= len(key) {
-		return nil, nil, fmt.Errorf("record %q: malformed key", key)
-	}
-	return key[1 : n+1], key[n+2:], nil
 }
 
 // record loads a record of the channel with an id, and returns the channel's index: 0 for a deleted

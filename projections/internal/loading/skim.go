@@ -31,18 +31,6 @@ type member struct {
 	lastR, lastD int64
 }
 
-// ownOf returns the flags of a channel, and the offset + 1 of its last record in chat.messages, from
-// the channel's own record.
-func ownOf(val []byte) (flags byte, lastM int64, err error) {
-	r := wire.Reader{B: val}
-	flags = r.Byte()
-	for range 6 {
-		r.U32()
-	}
-	lastM = int64(r.Uvarint())
-	return flags, lastM, r.Err
-}
-
 // read reads the records of a channel. It returns false for a channel that has to be loaded: in which
 // something may wait, which has more than MaxResting users, which counts in the totals of the
 // state, or whose records are not complete, which loading reports. With quick, read does not read

@@ -68,9 +68,8 @@ func (p *State) EnsureUser(id []byte) uint32 {
 		u.Long = p.Blobs.Put(id)
 	}
 	u.Murmur = events.Murmur2(id) & 0x7fffffff
-	hash := IDHash(id)
-	p.UserTable.Insert(hash, i)
-	if p.Cold.MayKnow(hash) {
+	p.UserTable.Insert(IDHash(id), i)
+	if p.Cold.MayKnow(IDHash(id)) {
 		p.UsersInBoth++
 	}
 	return i
