@@ -10,7 +10,7 @@ import (
 // loadHot reads all records under Hot and rebuilds what is not stored. Channels that do not fit
 // into memory stay in the store, or leave memory again.
 func (p *Partition) loadHot() error {
-	it, err := p.hot()
+	it, err := p.hot(nil)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (p *Partition) loadHot() error {
 	p.leaveUsers(t)
 	p.trim(t)
 	if left.Channels > 0 {
-		if it, err = p.hot(); err != nil {
+		if it, err = p.hot(left.First); err != nil {
 			return err
 		}
 		p.lister = loading.NewLister(loading.Loader{Fold: &p.rules}, it, left)
@@ -33,9 +33,9 @@ func (p *Partition) loadHot() error {
 	return p.rules.Err()
 }
 
-// hot returns an iterator over all records under Hot.
-func (p *Partition) hot() (*pebble.Iterator, error) {
-	return p.db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Hot}, UpperBound: []byte{keys.Hot + 1}})
+// hot returns an iterator over all records under Hot, from those of a channel on.
+func (p *Partition) hot(from []byte) (*pebble.Iterator, error) {
+	return p.db.NewIter(&pebble.IterOptions{LowerBound: append([]byte{keys.Hot}, from...), UpperBound: []byte{keys.Hot + 1}})
 }
 
 // room decides how many channels memory has room for while a store is opened.
@@ -66,8 +66,8 @@ func (r *room) loaded(ci uint32, t *turn) {
 }
 
 // When channels take roomGuess of their memory, room guesses from the read part of the store how much
-// the whole store would take. With more than roomShort of it, nothing more is loaded: an event that
-// names a channel loads it sooner than all channels that no event names.
+// the whole store would take. With more than roomShort of it, nothing more is loaded: loading a channel
+// when an event names it takes less than loading all the channels that no event will name.
 const (
 	roomGuess = 0.125
 	roomShort = 1.5

@@ -114,11 +114,8 @@ func (p *Partition) Close() error {
 	p.stored.Closing.Store(true)
 	p.stored.Open.Wait()
 	var err error
-	if p.lister != nil {
-		err = p.lister.Close()
-	}
 	if failed := p.rules.Err(); guard.Of(failed) == nil {
-		err = errors.Join(err, guard.Err("closing the store", p.db.Close))
+		err = guard.Err("closing the store", func() error { return errors.Join(p.stopListing(), p.db.Close()) })
 	}
 	if bug := cmp.Or(p.rules.Err(), err); guard.Of(bug) != nil {
 		p.fuse.Abandon(p.db, bug)
@@ -165,6 +162,9 @@ func (p *Partition) load(dir string, tables bool) error {
 	})
 	if sum := p.rules.Written.Hot.Bytes(); err == nil && sum != hot {
 		err = fmt.Errorf("a record that is read at the start is missing or changed: their digest is %x, the last cut says %x", sum, hot)
+	}
+	if err != nil {
+		_ = p.stopListing() // it has an iterator, and the store will be closed
 	}
 	if store.IsIO(err) {
 		return fmt.Errorf("store %s: %w", dir, err)

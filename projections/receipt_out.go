@@ -1,6 +1,10 @@
 package projections
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
+
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -39,7 +43,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty if all receipts belonged to users who are erased now
 		return
 	}
-	for _, o := range state.Condense(list) {
+	for _, o := range p.byUser(state.Condense(list)) {
 		t.spend(1)
 		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.rules.IDInDeltas(c, o.Seq, &p.outFanOut)}
 		switch o.Kind {
@@ -60,6 +64,20 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 	if size > 0 {
 		p.keepReceipts(d, m)
 	}
+}
+
+// byUser orders receipts by users, and leaves those of each user in their order. Indexes of users
+// would not do: they depend on which channels have left memory.
+func (p *Partition) byUser(list []state.OutReceipt) []state.OutReceipt {
+	if len(list) > 1 {
+		slices.SortStableFunc(list, func(a, b state.OutReceipt) int {
+			if a.User == b.User {
+				return 0
+			}
+			return cmp.Or(cmp.Compare(p.rules.Users.At(a.User).Murmur, p.rules.Users.At(b.User).Murmur), bytes.Compare(p.rules.UserID(a.User), p.rules.UserID(b.User)))
+		})
+	}
+	return list
 }
 
 // keepReceipts appends a record of receipts.

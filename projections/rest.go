@@ -15,7 +15,11 @@ func (p *Partition) hotLimit() int64 {
 	if limit <= 0 {
 		return 0
 	}
-	return max(limit-loading.Fixed(&p.rules.State), limit/8, 1)
+	fixed := loading.Fixed(&p.rules.State)
+	if p.lister != nil {
+		fixed += loading.PerListed * int64(p.lister.Left().Pairs)
+	}
+	return max(limit-fixed, limit/8, 1)
 }
 
 // Crowded returns how many times over its limit the memory of channels is: 1 when it is reached, 0

@@ -91,7 +91,7 @@ func (s *service) readSame(p int32, userID string, share *cold.Share, fn func(*p
 		}
 	})
 	if err == nil && !listed {
-		err = fault.Unavailable("partition %d has just been opened here and does not know the channels of its users yet", p)
+		err = fault.Unavailable("partition %d: %v", p, projections.ErrListing)
 	}
 	if err != nil || same {
 		next.Close()

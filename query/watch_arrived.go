@@ -14,7 +14,7 @@ import (
 func (w *localWatch) watch(p int32) error {
 	watcher, err := w.s.node.Watch(p, w.userID)
 	if err != nil {
-		return fault.Unavailable("partition %d is not live here: %v", p, err)
+		return fault.Unavailable("partition %d: %v", p, err)
 	}
 	w.partitions, w.watchers = append(w.partitions, p), append(w.watchers, watcher)
 	w.arrivals.Follow(p)

@@ -16,7 +16,7 @@ var (
 	// ErrOpening means that the partition is being opened here and has not caught up.
 	ErrOpening = errors.New("the partition is being opened on this node")
 	// ErrListing means that the partition is live here and does not know all channels of its users yet.
-	ErrListing = errors.New("the partition has just been opened on this node and lists the channels of its users")
+	ErrListing = projections.ErrListing
 )
 
 // Progress is how far the opening of a partition has come.

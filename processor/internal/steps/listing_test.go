@@ -49,16 +49,33 @@ func TestIsLiveBeforeItLists(t *testing.T) {
 	}
 }
 
-// TestListsWhenNothingElseIsToDo: records that the merge holds back do not keep a partition from
-// listing, and a standby lists too.
-func TestListsWhenNothingElseIsToDo(t *testing.T) {
-	s := readyStage(t, projections.Position{}, nil)
-	s.fold.unlisted = 3 * listSome
-	s.w.standby = true
-	s.w.start(s.now, opening.Plan{Published: true}, projections.Position{})
-	s.step()
-	if s.fold.unlisted != 0 {
-		t.Errorf("a standby has %d channels to list", s.fold.unlisted)
+// TestListsWhenItCannotFold: a partition that opens lists while the merge holds records back and while
+// its disk is full, and sleeps once all is listed. A standby lists too.
+func TestListsWhenItCannotFold(t *testing.T) {
+	for name, make := range map[string]func(s *stage) opening.Plan{
+		"a standby": func(s *stage) opening.Plan {
+			s.w.standby = true
+			return opening.Plan{Published: true}
+		},
+		"reads are behind": func(*stage) opening.Plan {
+			return opening.Plan{Until: projections.Position{10, 5, 0}, Published: true}
+		},
+		"the disk is full": func(s *stage) opening.Plan {
+			s.fold.full = errors.New("no space")
+			return opening.Plan{Until: projections.Position{10, 0, 0}, Published: true}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := readyStage(t, projections.Position{}, func(c *setup.Config) { setup.HooksOf(c).ListChannels = 10 })
+			s.fold.unlisted = 1000
+			plan := make(s)
+			s.w.start(s.now, plan, plan.Until)
+			s.add(events.Messages, 10)
+			s.step() // fails if the worker never sleeps
+			if s.fold.unlisted != 0 || s.w.lists() || !s.w.standby && s.w.Live.Load() != nil {
+				t.Errorf("it sleeps with %d channels to list", s.fold.unlisted)
+			}
+		})
 	}
 }
 

@@ -1,9 +1,11 @@
 package steps
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/processor/internal/failure"
 	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/life"
 	"github.com/tidemark/tidemark/processor/internal/merge"
@@ -102,6 +104,10 @@ func (w *Worker) startPublishing(now time.Time, goal projections.Position) {
 	w.merge.Limit(nil)
 	if w.plan.Republish {
 		w.Fold.Republish(w.plan.RepublishSince)
+		if err := w.Fold.Err(); err != nil { // it may have missed something
+			w.fail(failure.OfStore(fmt.Errorf("partition %d: %w", w.Number, err)), inbox.StopAbort)
+			return
+		}
 		w.acked = w.plan.RepublishSince // until the changes since are published again, nothing beyond is committed
 	}
 	w.plan.Until = goal

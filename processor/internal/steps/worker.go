@@ -103,6 +103,7 @@ type Worker struct {
 	cutting      bool // a cut is being applied, or held
 	pendingCut   pendingCut
 	listing      bool // not all cold channels are listed
+	folding      bool // the next step folds records
 	diskFull     bool // the disk is full: nothing is folded and no cut is taken
 	lastCut      time.Time
 	stopping     inbox.StopKind
@@ -149,6 +150,7 @@ func (w *Worker) step(now time.Time) (sleep time.Duration, ended bool) {
 		return 0, false
 	}
 	w.drainIfDue(now, !waitUntil.IsZero())
+	w.folding = waitUntil.IsZero() && w.mayFold() && w.merge.Any()
 	w.list(now)
 	switch w.stopping {
 	case inbox.StopAbort:
@@ -216,7 +218,7 @@ func (w *Worker) settled() bool { return !w.cutting && w.published() && w.stored
 
 // idle is how long the goroutine may sleep.
 func (w *Worker) idle(now time.Time, waitUntil time.Time) time.Duration {
-	if w.lists() || w.mayFold() && waitUntil.IsZero() && w.merge.Any() {
+	if w.lists() || w.folding {
 		return 0
 	}
 	sleep := time.Hour
@@ -264,7 +266,7 @@ func (w *Worker) run() {
 func (w *Worker) safeStep() (sleep time.Duration, ended bool) {
 	err := guard.Do("its worker", func() {
 		sleep, ended = w.step(w.cfg.Now())
-		w.Inbox.Starved.Store(sleep > 0 && w.mayFold())
+		w.Inbox.Starved.Store(w.mayFold() && (sleep > 0 || w.lists() && !w.folding))
 	})
 	if err != nil {
 		w.fail(failure.Passing(fmt.Errorf("partition %d: %w", w.Number, err)), inbox.StopAbort)

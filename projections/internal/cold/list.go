@@ -3,8 +3,8 @@ package cold
 import "math/bits"
 
 // list is a part of a user's list of channels that are cold or were. It may list a channel twice, or
-// one in which the user has nothing any more. Users whose hashes have the same 32 bits in a table
-// share a list. Only the first part has free places.
+// one in which the user has nothing any more. Users whose ids have the same 32-bit tag share a
+// list. Only the first part has free places.
 type list struct {
 	refs [perList]uint32 // indexes in Set.Channels, 0 = none
 	next uint32

@@ -1,9 +1,9 @@
 // Package cold has what memory keeps of cold channels: channels that are in the store only (DESIGN
 // §5, Hot and cold). There are two kinds:
 //
-//   - Readers know the channel. Memory keeps its id, and in a list for each of its users that they
-//     have something there, instead of a row. Queries read it from the store. A user is known by a
-//     hash of their id.
+//   - Readers know the channel. Memory keeps its id and lists it for each user who has something in
+//     it, instead of a row. Queries read it from the store. Users are identified by a hash of their
+//     id.
 //   - For readers the channel does not exist: it was deleted, or no record of chat.messages has
 //     named it. Memory keeps a hash of its id.
 //

@@ -33,7 +33,7 @@ func TestPropertySet(t *testing.T) {
 				for u, of := range listed {
 					if of[id] {
 						if last := s.Unlist(hash([]byte(u)), ref); last != (len(of) == 1) {
-							t.Fatalf("%s has lost their list: %v", u, last)
+							t.Fatalf("%s lost its list: %v", u, last)
 						}
 						delete(of, id)
 					}

@@ -14,7 +14,7 @@ import (
 type List struct {
 	ID []byte // of the channel
 
-	unlisted bool   // memory does not know whether there is such a channel
+	unlisted bool   // memory does not know whether there is such a channel; if readers know it, it is plain
 	pages    uint32 // if not 0, its records are that of the channel and this many pages of members
 	bytes    []byte // keys and values, one after the other
 	ends     []int  // of each key and of each value
@@ -103,8 +103,8 @@ func (l *List) next(it Records) error {
 // Absent reports whether readers do not know the channel, which may be so for one that is not listed.
 // get returns a record as it is now.
 func (l *List) Absent(get func(key []byte) (val []byte, ok bool, err error)) (bool, error) {
-	if !l.unlisted {
-		return false, nil
+	if !l.unlisted || l.Len() == 0 {
+		return l.unlisted, nil
 	}
 	var kb [keys.Buf]byte
 	own, ok, err := get(keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
@@ -166,6 +166,16 @@ func splitHot(key []byte) (id, rest []byte, err error) {
 		return nil, nil, fmt.Errorf("record %q: malformed key", key)
 	}
 	return key[1 : n+1], key[n+2:], nil
+}
+
+// plainPages returns how many pages of members a plain channel has, from the channel's own record.
+func plainPages(own []byte) uint32 {
+	r := wire.Reader{B: own}
+	r.Byte()
+	for range 5 {
+		r.U32()
+	}
+	return (min(r.U32(), MaxResting) + keys.PageLen - 1) / keys.PageLen
 }
 
 // ownOf returns the flags of a channel, and the offset + 1 of its last record in chat.messages, from

@@ -7,21 +7,22 @@ import (
 )
 
 // Lister notes the channels as cold that Loader.All has left in the store, while events are folded. An
-// event that names such a channel loads it first, as if it was cold.
+// event that names such a channel loads it first, as if it were cold.
 type Lister struct {
 	s    skimmer
 	it   Records
 	left Left
 }
 
-// NewLister returns a Lister that reads the records that All has read.
+// NewLister returns a Lister that reads the records that All has read, from those of left.First on.
 func NewLister(l Loader, it Records, left Left) *Lister {
 	it.First()
 	l.Cold.Listing.Store(true)
 	return &Lister{s: skimmer{Loader: l}, it: it, left: left}
 }
 
-// Left returns how many channels are not listed yet, and their pairs.
+// Left returns how many channels are not listed yet, and their pairs. Some of them may be in memory
+// again.
 func (l *Lister) Left() Left { return l.left }
 
 // Next notes the next channel, if it is still as All has left it. locked runs its argument under the
@@ -48,7 +49,9 @@ func (l *Lister) Next(locked func(func())) (more bool, err error) {
 		return true, nil // an event has named it
 	}
 	if l.s.Cold.MayHaveUnknown(x.ID) {
-		if same, err := l.same(); err != nil || !same {
+		same := false
+		locked(func() { same, err = l.same() }) // another goroutine may be applying a cut
+		if err != nil || !same {
 			return err == nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package loading
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -26,8 +27,9 @@ type Records interface {
 // All reads all records under keys.Hot, which are ordered by channel, and closes the iterator. It adds
 // them to the digest of what a store reads when it is opened. It loads channels, and calls loaded once
 // each is complete; loaded may take the channel out of memory again. While crowded returns true, a
-// channel stays in the store if that is possible (see skimmer). With later, All does not even note
-// those channels as cold: a Lister does that. All returns what it has left.
+// channel stays in the store if that is possible (see skimmer), and so do all that follow: crowded does
+// not become false again. With later, All leaves it to a Lister to note those channels as cold, and
+// returns what it has left.
 func (l Loader) All(it Records, later bool, crowded func() bool, loaded func(ci uint32)) (left Left, err error) {
 	defer func() { err = errors.Join(err, it.Close()) }()
 	s := &skimmer{Loader: l}
@@ -40,6 +42,9 @@ func (l Loader) All(it Records, later bool, crowded func() bool, loaded func(ci 
 			err = l.load(&s.list, loaded)
 		case later && s.read(true):
 			s.hash()
+			if left.Channels == 0 {
+				left.First = bytes.Clone(s.list.ID)
+			}
 			left.Channels++
 			left.Pairs += int(s.ords)
 		case !later && s.read(false):
@@ -57,7 +62,10 @@ func (l Loader) All(it Records, later bool, crowded func() bool, loaded func(ci 
 }
 
 // Left is what All has left to a Lister.
-type Left struct{ Channels, Pairs int }
+type Left struct {
+	First           []byte // the first of the channels
+	Channels, Pairs int
+}
 
 // load loads a channel whose records are all in a list.
 func (l Loader) load(x *List, loaded func(ci uint32)) (err error) {

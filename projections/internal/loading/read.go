@@ -47,7 +47,7 @@ func read(lists []*List, from Source) (err error) {
 		}
 	}()
 	for _, l := range lists {
-		if l.pages > 0 {
+		if l.pages > 0 || l.unlisted {
 			err = l.get(from)
 		} else {
 			if it == nil {
@@ -66,12 +66,16 @@ func read(lists []*List, from Source) (err error) {
 	return nil
 }
 
-// get adds all records of a channel of which memory knows the keys. Unlike an iterator, it reads
-// nothing of a level of the store that does not have them.
+// get adds all records of a channel of which memory knows the keys, or which is not listed. Unlike an
+// iterator, it reads nothing of a level of the store that does not have them.
 func (l *List) get(from Source) error {
 	var kb [keys.Buf]byte
 	err := l.getOne(from, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
-	for page := range l.pages {
+	pages := l.pages
+	if l.unlisted && err == nil && l.First() {
+		pages = plainPages(l.Value())
+	}
+	for page := range pages {
 		if err == nil {
 			err = l.getOne(from, keys.AppendPage(kb[:0], l.ID, page))
 		}

@@ -9,6 +9,9 @@ import (
 // Fixed is the memory that stays when channels leave: of cold channels, in bytes.
 func Fixed(p *state.State) int64 { return p.Cold.Bytes() + p.Cold.IDBytes() }
 
+// PerListed is about what Fixed grows by for each pair that a Lister lists.
+const PerListed = 18
+
 // InUse estimates the memory that would be free if every channel left, in bytes.
 func InUse(p *state.State) int64 {
 	const (

@@ -33,8 +33,8 @@ type member struct {
 
 // read reads the records of a channel. It returns false for a channel that has to be loaded: in which
 // something may wait, which has more than MaxResting users, which counts in the totals of the
-// state, or whose records are not complete, which loading reports. With quick, read does not read
-// what note needs, nor check how many members are present.
+// state, or whose records are not complete, which loading reports. With quick, read neither
+// collects what note needs nor checks how many members are present.
 func (s *skimmer) read(quick bool) bool {
 	const resting = state.ChannelLarge | state.ChannelReposted
 	x, rest := &s.list, len(s.list.ID)+2

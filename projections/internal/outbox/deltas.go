@@ -30,13 +30,13 @@ type Deltas struct {
 	Records []Record
 	chunks  [][]byte // all full, except the last one in use
 	used    int      // chunks in use
-	recent  int      // chunks that were used of late
+	recent  int      // a recent peak of used
 }
 
 const (
 	deltaChunk = 256 << 10
 	keptChunks = 32   // that Reset never frees
-	perChunk   = 1024 // records in a chunk, at least
+	perChunk   = 1024 // records in a chunk, about
 )
 
 // Reset empties d and makes the slices of its records invalid. It frees memory that the last drains

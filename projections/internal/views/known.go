@@ -11,7 +11,7 @@ func UserHash(userID string) uint64 { return state.IDHash([]byte(userID)) }
 // MayKnow reports whether the partition may have anything of a user that UserRows, Inbox, Threads
 // or a Sweep would list. It takes no lock. It never returns false for a user with data: a user is
 // in the table before the position of their first record is visible. It returns true by mistake for
-// about one user in some billions.
+// about one user in some billions, and for everybody until the partition is Listed.
 func (p *Queries) MayKnow(user uint64) bool {
 	removed := p.rules.Cold.Removed() // a user who has no list any more may be in memory again
 	return p.rules.Cold.Listing.Load() || p.rules.UserTable.May(user) || p.rules.Cold.MayKnow(user) || p.rules.Cold.Removed() != removed
