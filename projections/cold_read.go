@@ -97,14 +97,7 @@ func (r *ColdRead) Load() (*Partition, error) {
 			return nil, r.part.rules.FirstError(r.of.wrong(err))
 		}
 		for _, x := range cold {
-			absent, err := x.Absent(r.part.rules.Get)
-			if absent && err == nil {
-				continue
-			}
-			if err == nil {
-				_, _, err = loading.Loader{Fold: &r.part.rules}.List(x)
-			}
-			if err != nil {
+			if _, _, err := (loading.Loader{Fold: &r.part.rules}).List(x); err != nil {
 				return nil, r.part.rules.FirstError(r.of.wrong(err))
 			}
 		}

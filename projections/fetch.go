@@ -2,7 +2,6 @@ package projections
 
 import (
 	"github.com/tidemark/tidemark/projections/internal/loading"
-	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // Fetch loads those of the named channels that are cold, so that the fold need not wait for the
@@ -25,17 +24,12 @@ func (p *Partition) Fetch(channels [][]byte) error {
 	t.begin()
 	defer t.end()
 	for _, x := range cold {
-		absent, err := x.Absent(p.rules.Get)
-		if absent && err == nil {
-			continue
-		}
-		var ci uint32
-		var c *state.Channel
-		if err == nil {
-			ci, c, err = loading.Loader{Fold: &p.rules}.List(x)
-		}
+		ci, c, err := loading.Loader{Fold: &p.rules}.List(x)
 		if err != nil {
 			return p.rules.FirstError(p.wrong(err))
+		}
+		if ci == 0 {
+			continue
 		}
 		if ref := p.rules.Cold.Of(x.ID); ref != 0 {
 			p.rules.Returned(ref, ci, c)

@@ -100,9 +100,9 @@ func (l *List) next(it Records) error {
 	return it.Error()
 }
 
-// Absent reports whether readers do not know the channel, which may be so for one that is not listed.
+// absent reports whether readers do not know the channel, which may be so for one that is not listed.
 // get returns a record as it is now.
-func (l *List) Absent(get func(key []byte) (val []byte, ok bool, err error)) (bool, error) {
+func (l *List) absent(get func(key []byte) (val []byte, ok bool, err error)) (bool, error) {
 	if !l.unlisted || l.Len() == 0 {
 		return l.unlisted, nil
 	}

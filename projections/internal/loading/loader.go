@@ -137,8 +137,12 @@ func (l Loader) Channel(ci uint32, c *state.Channel, own []byte, it Records) (er
 	return l.complete(ci, c)
 }
 
-// List loads a channel that is not in memory.
+// List loads a channel that is not in memory. It returns 0 if the channel is not listed and readers do
+// not know it.
 func (l Loader) List(x *List) (ci uint32, c *state.Channel, err error) {
+	if absent, err := x.absent(l.Get); absent || err != nil {
+		return 0, nil, err
+	}
 	ci, c = l.NewChannel(x.ID)
 	if err := l.Channel(ci, c, nil, x); err != nil {
 		return 0, nil, fmt.Errorf("loading channel %q: %w", x.ID, err)
