@@ -75,6 +75,7 @@ const memtable = 32 << 20
 type room struct {
 	hot             int64 // for channels, 0: no limit
 	cache, memtable int64
+	later           bool // Options.ListLater
 }
 
 // everything is room for all channels.
@@ -88,7 +89,7 @@ func openWith(dir string, s projections.Settings, r room) (*driver, error) {
 	}
 	d := &driver{cache: pebble.NewCache(r.cache), pace: pace{drain: 10_000, cut: 300_000}}
 	var err error
-	d.p, err = projections.Open(dir, id, projections.Options{Cache: d.cache, MemTableSize: uint64(r.memtable), Memory: func() int64 { return r.hot }})
+	d.p, err = projections.Open(dir, id, projections.Options{Cache: d.cache, MemTableSize: uint64(r.memtable), Memory: func() int64 { return r.hot }, ListLater: r.later})
 	return d, err
 }
 
