@@ -80,11 +80,11 @@ func TestMissingRecordsOfAColdChannel(t *testing.T) {
 // makes the store corrupt.
 func TestOpeningLeavesChannelsInTheStore(t *testing.T) {
 	const channels, members, messages = 20, 70, 40 // more than a page of members and a block of messages
-	memory := int64(0)
+	memory, later := int64(0), false
 	fs, settings := vfs.NewMem(), DefaultSettings()
 	settings.ReceiptLimit = members // larger channels have one more record
 	reopen := func() (*Partition, error) {
-		return Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: settings}, Options{FS: fs, Memory: func() int64 { return memory }})
+		return Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: settings}, Options{FS: fs, Memory: func() int64 { return memory }, ListLater: later})
 	}
 	p, err := reopen()
 	if err != nil {
@@ -198,8 +198,10 @@ func TestOpeningLeavesChannelsInTheStore(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var corrupt *CorruptError
-	if p, err = reopen(); !errors.As(err, &corrupt) {
-		t.Errorf("opened without a channel: %v %v", p, err)
+	for _, later = range []bool{false, true} {
+		var corrupt *CorruptError
+		if p, err = reopen(); !errors.As(err, &corrupt) {
+			t.Errorf("opened without a channel, listed later %v: %v %v", later, p, err)
+		}
 	}
 }

@@ -14,10 +14,10 @@ import (
 // channels. Of one that fits, it loads all.
 func TestOpeningGuessesWhatFits(t *testing.T) {
 	const channels = 2000
-	memory := int64(0)
+	memory, later := int64(0), false
 	fs := vfs.NewMem()
 	reopen := func() *Partition {
-		p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }})
+		p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }, ListLater: later})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,6 +48,29 @@ func TestOpeningGuessesWhatFits(t *testing.T) {
 		s := p.Stats()
 		if hot := s.Channels - s.ColdChannels; s.Channels != channels || hot < c.from || hot > c.to {
 			t.Errorf("with %d bytes for %d: %d of %d channels are loaded, want %d to %d", c.room, whole, hot, s.Channels, c.from, c.to)
+		}
+	}
+	// Sizes are right while cold channels are listed, also if memory was filled first.
+	for _, room := range []int64{1, whole / 4, whole - whole/5} {
+		if err := p.Close(); err != nil {
+			t.Fatal(err)
+		}
+		memory, later = room, true
+		p = reopen()
+		if p.Listed() {
+			t.Errorf("with %d bytes for %d everything is listed at once", room, whole)
+		}
+		for more := true; more; {
+			if s := p.Stats(); s.Channels != channels || s.Pairs != 10*channels || s.ColdPairs != 10*s.ColdChannels || s.ColdChannels == 0 {
+				t.Fatalf("with %d bytes for %d: %+v", room, whole, s)
+			}
+			var err error
+			if more, err = p.List(300); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s := p.Stats(); s.Channels != channels || s.Users != 5000 {
+			t.Errorf("listed: %+v", s)
 		}
 	}
 	if err := p.Close(); err != nil {
