@@ -150,3 +150,69 @@ func TestUsersLeaveWithTheirChannels(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestListingBesideACut: cold channels are listed while a cut is applied, one of them deleted.
+func TestListingBesideACut(t *testing.T) {
+	memory := int64(0)
+	fs := vfs.NewMem()
+	open := func() *Partition {
+		p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }, ListLater: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	p := open()
+	fold := func(m events.Message) {
+		m.OccurredAt = 1
+		p.FoldMessage(&m, p.rules.Positions[events.Messages], 1)
+	}
+	id := func(i int) []byte { return fmt.Appendf(nil, "c%03d", i) }
+	for i := range 200 {
+		fold(events.Message{Kind: events.KindMembersJoined, ChannelID: id(i), IDs: [][]byte{fmt.Appendf(nil, "u%d", i%7)}})
+	}
+	mustCut(t, p)
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	memory = 1
+	p = open()
+	deleted := 0
+	for more := true; more; deleted++ {
+		fold(events.Message{Kind: events.KindChannelDeleted, ChannelID: id(199 - deleted)})
+		mustCut(t, p) // it leaves memory
+		fold(events.Message{Kind: events.KindMembersJoined, ChannelID: id(0), IDs: [][]byte{fmt.Appendf(nil, "v%d", deleted)}})
+		p.Drain(nil, true)
+		c, err := p.Cut()
+		if err != nil {
+			t.Fatal(err)
+		}
+		applied := make(chan error)
+		go func() { applied <- c.Apply() }()
+		if more, err = p.List(20); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-applied; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := p.Stats(); s.Channels != 200-deleted {
+		t.Errorf("%d channels of 200 with %d deleted", s.Channels, deleted)
+	}
+	for i := range 7 {
+		r := p.ColdOf(fmt.Sprintf("u%d", i))
+		part, err := r.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for c := range 200 {
+			if _, ok := part.Channel(string(id(c))); ok && c >= 200-deleted {
+				t.Errorf("u%d has channel %d, which is deleted", i, c)
+			}
+		}
+		r.Close()
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
