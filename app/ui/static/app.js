@@ -180,7 +180,7 @@ class App {
   keys(e) {
     const view = views[/^[1-4]$/.test(e.key) ? Number(e.key) - 1 : -1];
     const open = view ? () => { location.hash = view[0] === 'people' ? '' : `#${view[0]}`; } : { '?': help, '/': () => search(this) }[e.key];
-    if (open && !refused.value && !e.ctrlKey && !e.altKey && !e.metaKey && !e.target.closest?.('input, textarea, select, dialog')) {
+    if (open && !refused.value && !e.ctrlKey && !e.altKey && !e.metaKey && !e.target.closest?.('input, textarea, select, dialog[open]')) {
       e.preventDefault();
       open();
       return;
