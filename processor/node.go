@@ -57,7 +57,8 @@ func (p *Processor) Wait(ctx context.Context, n int32, in events.Input, offset i
 	return w.Progress.Wait(ctx, in, offset)
 }
 
-// Watch reports which channels change for a user in partition n from now on. It fails like Live.
+// Watch reports which channels change for a user in partition n from now on. It fails like Live, and
+// with projections.ErrListing while the partition does not know all channels of its users.
 func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 	w := p.worker(n)
 	if w == nil {
@@ -68,7 +69,7 @@ func (p *Processor) Watch(n int32, userID string) (watch.Watcher, error) {
 		return nil, w.NotLive()
 	}
 	if !part.Listed() {
-		return nil, ErrListing
+		return nil, projections.ErrListing
 	}
 	watcher, err := w.Hub.Watch(userID, func(yield func(string)) {
 		if !part.MayKnow(projections.UserHash(userID)) {

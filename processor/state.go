@@ -8,9 +8,6 @@ var (
 	ErrNotOwner = life.ErrNotOwner
 	// ErrOpening means that the partition is being opened here and has not caught up.
 	ErrOpening = life.ErrOpening
-	// ErrListing means that the partition is live here and does not know all channels of its users
-	// yet. Only Watch returns it.
-	ErrListing = life.ErrListing
 )
 
 // State is the phase of a partition's life in this process.

@@ -2,7 +2,6 @@ package projections_test
 
 import (
 	"fmt"
-	"reflect"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -26,12 +25,7 @@ func TestPropertyCold(t *testing.T) {
 		later := rapid.Bool().Draw(t, "list later")
 		small, large := openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
 		list := func(n int) {
-			before := small.Listed()
-			more, err := small.List(n)
-			if err != nil || more == small.Listed() || before && more {
-				t.Fatalf("%v listed: more %v, %v", before, more, err)
-			}
-			if !before {
+			if listSome(t, small, n) {
 				listed++
 			}
 		}
@@ -72,16 +66,7 @@ func TestPropertyCold(t *testing.T) {
 			left += s.ColdChannels
 			if !small.Listed() { // what is asked about channels only
 				unlisted++
-				for _, ch := range m.Channels() {
-					for _, user := range m.Users() {
-						asked := &model.WithCold{Partition: small}
-						v, ok := asked.View(user, ch)
-						if want, is := large.View(user, ch); ok != is || !reflect.DeepEqual(v, want) {
-							t.Fatalf("%s, not listed: %s in %s: %v %+v, want %v %+v", at, user, ch, ok, v, is, want)
-						}
-						asked.Close()
-					}
-				}
+				sameViews(t, small, large, m, at)
 				list(1000)
 			}
 			asked := &model.WithCold{Partition: small}

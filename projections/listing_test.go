@@ -30,12 +30,7 @@ func TestPropertyListing(t *testing.T) {
 		output := newPublished()
 		s := listingScript{messages: map[string]int{}}
 		list := func(n int) {
-			before := small.Listed()
-			more, err := small.List(n)
-			if err != nil || more == small.Listed() || before && more {
-				t.Fatalf("%v listed: more %v, %v", before, more, err)
-			}
-			if !before {
+			if listSome(t, small, n) {
 				listed++
 			}
 		}
@@ -51,19 +46,7 @@ func TestPropertyListing(t *testing.T) {
 				return
 			}
 			asked++
-			for _, ch := range append(m.Channels(), "nowhere") {
-				of := &model.WithCold{Partition: small}
-				for _, user := range m.Users() {
-					v, ok := of.View(user, ch)
-					if want, is := large.View(user, ch); ok != is || !reflect.DeepEqual(v, want) {
-						t.Fatalf("%s, not listed: %s in %s: %v %+v, want %v %+v", at, user, ch, ok, v, is, want)
-					}
-					if !small.MayKnow(projections.UserHash(user)) {
-						t.Fatalf("%s, not listed: nothing of %s", at, user)
-					}
-				}
-				of.Close()
-			}
+			sameViews(t, small, large, m, at)
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "openings") {
 			for range rapid.IntRange(0, 30).Draw(t, "records") {
@@ -109,6 +92,36 @@ func TestPropertyListing(t *testing.T) {
 	t.Logf("asked %d times before all was listed, %d times listed, %d records meanwhile", asked, listed, named)
 	if asked == 0 || listed == 0 || named == 0 {
 		t.Error("everything was listed at once")
+	}
+}
+
+// listSome lists up to n cold channels, and reports whether there were any to list.
+func listSome(t rapid.TB, p *projections.Partition, n int) bool {
+	t.Helper()
+	before := p.Listed()
+	more, err := p.List(n)
+	if err != nil || more == p.Listed() || before && more {
+		t.Fatalf("%v listed: more %v, %v", before, more, err)
+	}
+	return !before
+}
+
+// sameViews compares all views of a partition that is not listed with those of one that has everything
+// in memory.
+func sameViews(t rapid.TB, small, large *projections.Partition, m *model.Model, at string) {
+	t.Helper()
+	for _, ch := range append(m.Channels(), "nowhere") {
+		of := &model.WithCold{Partition: small}
+		for _, user := range m.Users() {
+			v, ok := of.View(user, ch)
+			if want, is := large.View(user, ch); ok != is || !reflect.DeepEqual(v, want) {
+				t.Fatalf("%s, not listed: %s in %s: %v %+v, want %v %+v", at, user, ch, ok, v, is, want)
+			}
+			if !small.MayKnow(projections.UserHash(user)) {
+				t.Fatalf("%s, not listed: nothing of %s", at, user)
+			}
+		}
+		of.Close()
 	}
 }
 

@@ -49,17 +49,17 @@ type room struct {
 func (r *room) loaded(ci uint32, t *turn) {
 	p := r.p
 	c, crowded := p.rules.Channels.At(ci), p.Crowded()
+	full := crowded > 1
 	if p.planted != nil {
 		p.planted("checked")
 	}
 	if !r.guessed && crowded > roomGuess {
 		r.guessed = true
-		if part := p.readUpTo(p.rules.Blobs.Get(c.ID)); part > 0 && crowded/part > roomShort {
-			crowded = roomShort
-		}
+		part := p.readUpTo(p.rules.Blobs.Get(c.ID))
+		full = full || part > 0 && crowded/part > roomShort
 	}
-	r.short = r.short || crowded > 1 && !p.rules.Settings.TrimLog
-	if p.evictable(c) || crowded > 1 && p.mayRest(ci, c) {
+	r.short = r.short || full && !p.rules.Settings.TrimLog
+	if p.evictable(c) || full && p.mayRest(ci, c) {
 		p.evict(ci, t)
 		p.leaveSome(t)
 	}

@@ -10,28 +10,37 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/loading"
 )
 
+// openIn opens the store of a file system with the memory to use.
+func openIn(t *testing.T, fs vfs.FS, memory *int64, later bool) *Partition {
+	t.Helper()
+	p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return *memory }, ListLater: later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// foldNext folds the next record of chat.messages.
+func foldNext(p *Partition, m events.Message) {
+	m.OccurredAt = 1
+	p.FoldMessage(&m, p.rules.Positions[events.Messages], 1)
+}
+
 // TestOpeningGuessesWhatFits: of a store that needs several times its memory, opening loads few
 // channels. Of one that fits, it loads all.
 func TestOpeningGuessesWhatFits(t *testing.T) {
 	const channels = 2000
 	memory, later := int64(0), false
 	fs := vfs.NewMem()
-	reopen := func() *Partition {
-		p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }, ListLater: later})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	reopen := func() *Partition { return openIn(t, fs, &memory, later) }
 	p := reopen()
 	for i := range channels {
-		at := p.rules.Positions[events.Messages]
-		m := events.Message{Kind: events.KindMembersJoined, ChannelID: fmt.Appendf(nil, "c%d", i), OccurredAt: 1}
+		m := events.Message{Kind: events.KindMembersJoined, ChannelID: fmt.Appendf(nil, "c%d", i)}
 		for u := range 10 {
 			m.IDs = append(m.IDs, fmt.Appendf(nil, "u%d", (7*i+u)%5000))
 		}
-		p.FoldMessage(&m, at, 1)
-		p.FoldMessage(&events.Message{Kind: events.KindMessagePosted, ChannelID: m.ChannelID, MessageID: []byte("m"), SenderID: m.IDs[0], OccurredAt: 1}, at+1, 1)
+		foldNext(p, m)
+		foldNext(p, events.Message{Kind: events.KindMessagePosted, ChannelID: m.ChannelID, MessageID: []byte("m"), SenderID: m.IDs[0]})
 	}
 	p.Drain(nil, true)
 	mustCut(t, p)
@@ -84,18 +93,9 @@ func TestUsersLeaveWithTheirChannels(t *testing.T) {
 	const channels, users = 40, 50
 	memory := int64(0)
 	fs := vfs.NewMem()
-	open := func() *Partition {
-		p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	open := func() *Partition { return openIn(t, fs, &memory, false) }
 	p := open()
-	fold := func(m events.Message) {
-		m.OccurredAt = 1
-		p.FoldMessage(&m, p.rules.Positions[events.Messages], 1)
-	}
+	fold := func(m events.Message) { foldNext(p, m) }
 	id := func(i int) []byte { return fmt.Appendf(nil, "c%d", i) }
 	rest := func() {
 		p.Drain(nil, true)
@@ -155,18 +155,9 @@ func TestUsersLeaveWithTheirChannels(t *testing.T) {
 func TestListingBesideACut(t *testing.T) {
 	memory := int64(0)
 	fs := vfs.NewMem()
-	open := func() *Partition {
-		p, err := Open("store", Identity{ClusterID: "c", Partitions: 1, Settings: DefaultSettings()}, Options{FS: fs, Memory: func() int64 { return memory }, ListLater: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
+	open := func() *Partition { return openIn(t, fs, &memory, true) }
 	p := open()
-	fold := func(m events.Message) {
-		m.OccurredAt = 1
-		p.FoldMessage(&m, p.rules.Positions[events.Messages], 1)
-	}
+	fold := func(m events.Message) { foldNext(p, m) }
 	id := func(i int) []byte { return fmt.Appendf(nil, "c%03d", i) }
 	for i := range 200 {
 		fold(events.Message{Kind: events.KindMembersJoined, ChannelID: id(i), IDs: [][]byte{fmt.Appendf(nil, "u%d", i%7)}})

@@ -15,8 +15,6 @@ var (
 	ErrNotOwner = errors.New("this node does not own the partition")
 	// ErrOpening means that the partition is being opened here and has not caught up.
 	ErrOpening = errors.New("the partition is being opened on this node")
-	// ErrListing means that the partition is live here and does not know all channels of its users yet.
-	ErrListing = projections.ErrListing
 )
 
 // Progress is how far the opening of a partition has come.

@@ -41,8 +41,11 @@ func pagesOf(c *cold.Channel) uint32 {
 	if !c.Plain {
 		return 0
 	}
-	return (c.Pairs + keys.PageLen - 1) / keys.PageLen
+	return pagesFor(c.Pairs)
 }
+
+// pagesFor returns how many pages a number of members has.
+func pagesFor(members uint32) uint32 { return (members + keys.PageLen - 1) / keys.PageLen }
 
 // Lists hands out the same lists again and again.
 type Lists struct {
@@ -111,8 +114,8 @@ func (l *List) absent(get func(key []byte) (val []byte, ok bool, err error)) (bo
 	if err != nil || !ok {
 		return true, err
 	}
-	flags, lastM, err := ownOf(own)
-	return flags&state.ChannelDeleted != 0 || lastM == 0, err
+	h, err := headOf(own)
+	return h.flags&state.ChannelDeleted != 0 || h.lastM == 0, err
 }
 
 // Add adds a copy of a record.
@@ -168,24 +171,19 @@ func splitHot(key []byte) (id, rest []byte, err error) {
 	return key[1 : n+1], key[n+2:], nil
 }
 
-// plainPages returns how many pages of members a plain channel has, from the channel's own record.
-func plainPages(own []byte) uint32 {
-	r := wire.Reader{B: own}
-	r.Byte()
-	for range 5 {
-		r.U32()
-	}
-	return (min(r.U32(), MaxResting) + keys.PageLen - 1) / keys.PageLen
+// head is the beginning of a channel's own record.
+type head struct {
+	flags            byte
+	seq, pos         uint32 // of the newest message
+	present, members uint32 // members who are present, and who ever were
+	lastM            int64  // offset + 1 of the last record in chat.messages
 }
 
-// ownOf returns the flags of a channel, and the offset + 1 of its last record in chat.messages, from
-// the channel's own record.
-func ownOf(val []byte) (flags byte, lastM int64, err error) {
-	r := wire.Reader{B: val}
-	flags = r.Byte()
-	for range 6 {
-		r.U32()
-	}
-	lastM = int64(r.Uvarint())
-	return flags, lastM, r.Err
+func headOf(own []byte) (h head, err error) {
+	r := wire.Reader{B: own}
+	h.flags, h.seq, h.pos = r.Byte(), r.U32(), r.U32()
+	r.U32() // the newest counted message
+	r.U32() // the floor
+	h.present, h.members, h.lastM = r.U32(), r.U32(), int64(r.Uvarint())
+	return h, r.Err
 }

@@ -73,7 +73,8 @@ func (l *List) get(from Source) error {
 	err := l.getOne(from, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
 	pages := l.pages
 	if l.unlisted && err == nil && l.First() {
-		pages = plainPages(l.Value())
+		h, _ := headOf(l.Value()) // loading reports a corrupt record
+		pages = pagesFor(min(h.members, MaxResting))
 	}
 	for page := range pages {
 		if err == nil {

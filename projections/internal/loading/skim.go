@@ -41,14 +41,10 @@ func (s *skimmer) read(quick bool) bool {
 	if x.First(); x.Key()[rest] != keys.HotChannel || len(x.Key()) != rest+1 {
 		return false
 	}
-	r := wire.Reader{B: x.Value()}
-	flags := r.Byte()
-	head, pos := r.U32(), r.U32()
-	r.U32() // the newest counted message
-	r.U32() // the floor
-	present, ords := r.U32(), r.U32()
-	s.large, s.lastM, s.ords = flags&state.ChannelLarge != 0, int64(r.Uvarint()), ords
-	if r.Err != nil || flags&^resting != 0 || s.lastM == 0 || head != pos || ords > MaxResting {
+	h, err := headOf(x.Value())
+	present, ords := h.present, h.members
+	s.large, s.lastM, s.ords = h.flags&state.ChannelLarge != 0, h.lastM, ords
+	if err != nil || h.flags&^resting != 0 || h.lastM == 0 || h.seq != h.pos || ords > MaxResting {
 		return false
 	}
 	s.members = s.members[:0]
