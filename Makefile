@@ -109,7 +109,7 @@ bench: test-tools ## measure on this machine, against a real Kafka and Redis (mi
 	$(SERVERS) -jvm "$(BENCH_JVM)" -- bin/tidemark bench $(ARGS)
 
 .PHONY: bench-compare
-bench-compare: test-tools ## run the benches ARGS of commit BASE and of this tree by turns, ROUNDS=3 times, and print the ratios
+bench-compare: test-tools ## run the benches ARGS of commit BASE and of this tree by turns, ROUNDS=3 times, and print the ratios; ARGS=paths runs both as nodes
 	$(BENCH_BUILD) -o bin/tidemark ./cmd/tidemark
 	@base=$$(mktemp -d); trap 'rm -rf "$$base"' EXIT; \
 	git archive $(or $(BASE),HEAD) | tar -x -C "$$base"; \

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Meter measures the CPU time of this process and of servers on this machine.
+// Meter measures the CPU time of a process and of servers on this machine.
 type Meter struct {
+	own     func() time.Duration
 	pids    []int
 	self    time.Duration
 	servers time.Duration
@@ -15,8 +16,15 @@ type Meter struct {
 }
 
 // NewMeter returns a Meter of this process and of the processes that listen on addrs.
-func NewMeter(addrs ...string) (*Meter, error) {
-	m := &Meter{}
+func NewMeter(addrs ...string) (*Meter, error) { return newMeter(SelfCPU, addrs) }
+
+// NewMeterOf is NewMeter for another process instead of this one.
+func NewMeterOf(pid int, addrs ...string) (*Meter, error) {
+	return newMeter(func() time.Duration { return processCPU(pid) }, addrs)
+}
+
+func newMeter(own func() time.Duration, addrs []string) (*Meter, error) {
+	m := &Meter{own: own}
 	for _, a := range addrs {
 		pid, err := listener(a)
 		if err != nil {
@@ -29,7 +37,7 @@ func NewMeter(addrs ...string) (*Meter, error) {
 
 // Start begins a measurement.
 func (m *Meter) Start() {
-	m.began, m.self, m.servers, m.machine = time.Now(), SelfCPU(), m.serverCPU(), MachineCPU()
+	m.began, m.self, m.servers, m.machine = time.Now(), m.own(), m.serverCPU(), MachineCPU()
 }
 
 func (m *Meter) serverCPU() (sum time.Duration) {
@@ -42,7 +50,7 @@ func (m *Meter) serverCPU() (sum time.Duration) {
 // Stop returns the cost of n events since Start. Its note has the CPU time of other programs, which
 // shows how reliable the rate is.
 func (m *Meter) Stop(name string, n int) Result {
-	wall, self, servers := time.Since(m.began), SelfCPU()-m.self, m.serverCPU()-m.servers
+	wall, self, servers := time.Since(m.began), m.own()-m.self, m.serverCPU()-m.servers
 	perMev := func(d time.Duration) float64 { return d.Seconds() / float64(n) * 1e6 }
 	note := fmt.Sprintf("own %.2f, servers %.2f", perMev(self), perMev(servers))
 	if machine := MachineCPU(); machine > 0 {

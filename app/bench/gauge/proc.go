@@ -61,6 +61,25 @@ func processCPU(pid int) time.Duration {
 	return time.Duration(ticks) * clockTick
 }
 
+// Written returns the bytes that a running process has written to disk, as far as the kernel has
+// seen them: page caches that are not written back yet included.
+func Written(pid int) (int64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0, fmt.Errorf("bytes written by process %d: %w", pid, err)
+	}
+	return parseWritten(string(b))
+}
+
+func parseWritten(io string) (int64, error) {
+	for line := range strings.Lines(io) {
+		if value, ok := strings.CutPrefix(line, "write_bytes:"); ok {
+			return strconv.ParseInt(strings.TrimSpace(value), 10, 64)
+		}
+	}
+	return 0, fmt.Errorf("no write_bytes in %q", io)
+}
+
 // listener returns the process that listens on a TCP address of this machine.
 func listener(addr string) (int, error) {
 	if runtime.GOOS != "linux" {

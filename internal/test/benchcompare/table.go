@@ -15,34 +15,32 @@ import (
 // figures has what the runs of one binary measured, by the name of the line and the figure.
 type figures map[figure][]float64
 
-// figure names one number of a bench's output.
+// figure names one number that is measured.
 type figure struct{ line, what string }
 
-// add takes the output of `tidemark bench --json`, one gauge.Result a line, and returns the figures
-// in their order. It fails for a line that is no result.
-func (f figures) add(output []byte) (order []figure, err error) {
+// put adds a number.
+func (f figures) put(at figure, value float64) { f[at] = append(f[at], value) }
+
+// parse takes the output of `tidemark bench --json`, one gauge.Result a line, and hands its figures
+// to note in their order. It fails for a line that is no result.
+func parse(output []byte, note func(at figure, value float64)) error {
 	s := bufio.NewScanner(bytes.NewReader(output))
 	s.Buffer(nil, 1<<20)
 	for s.Scan() {
 		var r gauge.Result
 		if err := json.Unmarshal(s.Bytes(), &r); err != nil {
-			return order, fmt.Errorf("the bench printed %q: %w", s.Text(), err)
-		}
-		put := func(what string, value float64) {
-			at := figure{r.Name, what}
-			f[at] = append(f[at], value)
-			order = append(order, at)
+			return fmt.Errorf("the bench printed %q: %w", s.Text(), err)
 		}
 		if r.CPU > 0 {
-			put("cpu-s/Mev", r.CPU)
+			note(figure{r.Name, "cpu-s/Mev"}, r.CPU)
 		}
 		for _, g := range r.Goals {
 			if g.What != "cpu-s/Mev" {
-				put(g.What, g.Got)
+				note(figure{r.Name, g.What}, g.Got)
 			}
 		}
 	}
-	return order, s.Err()
+	return s.Err()
 }
 
 // print writes a table of the lowest figure of each binary, with its range and the ratio. A figure
