@@ -38,7 +38,7 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 3, "runs of each binary")
 	flag.StringVar(&c.base, "base", "", "the binary to compare with")
 	flag.StringVar(&c.head, "head", "bin/tidemark", "the binary that is compared")
-	flag.Float64Var(&c.share, "share", 1, "share of the channels and events of paths")
+	flag.Float64Var(&c.share, "share", 1, "share of the channels and events of paths; above 1, more events in as many channels")
 	only := flag.String("run", "", "measure only lines of paths whose name matches this regular expression")
 	flag.Usage = func() {
 		fmt.Fprint(os.Stderr, usage)

@@ -23,7 +23,7 @@ var lines = []line{
 	{name: "node, mix B, fan-out off", mix: "B", fanout: "0", memory: "8GiB", echo: true, warm: 400_000, events: 1_600_000},
 	{name: "node, mix A, fan-out off", mix: "A", fanout: "0", memory: "8GiB", warm: 200_000, events: 800_000},
 	{name: "node, mix A, fan-out 50", mix: "A", fanout: "50", memory: "8GiB", warm: 150_000, events: 400_000},
-	{name: "node, mix A, fan-out 50, Redis", mix: "A", fanout: "50", memory: "8GiB", cache: true, warm: 100_000, events: 200_000},
+	{name: "node, mix A, fan-out 50, Redis", mix: "A", fanout: "50", memory: "8GiB", cache: true, warm: 400_000, events: 800_000},
 	{name: "node, mix C, fan-out off, --memory 1GiB", mix: "C", fanout: "0", memory: "1GiB", echo: true, disk: true, warm: 300_000, events: 1_200_000},
 	{name: "node, mix C, fan-out off, --memory 8GiB", mix: "C", fanout: "0", memory: "8GiB", echo: true, disk: true, warm: 300_000, events: 1_200_000},
 	{name: "node, mix C, fan-out 50, Redis", mix: "C", fanout: "50", memory: "8GiB", cache: true, warm: 200_000, events: 600_000},

@@ -116,6 +116,10 @@ func (v servers) onStage(ctx context.Context, s *stage, rdb *redis.Client, b bin
 	if err != nil {
 		return out, err
 	}
+	published, err := s.ends(ctx, s.cached())
+	if err != nil {
+		return out, err
+	}
 	m.Start()
 	if err := release(); err != nil {
 		return out, err
@@ -128,6 +132,10 @@ func (v servers) onStage(ctx context.Context, s *stage, rdb *redis.Client, b bin
 		return out, err
 	}
 	out.Result = m.Stop(l.name, l.events)
+	if ends, err = s.ends(ctx, s.cached()); err != nil {
+		return out, err
+	}
+	out.Note += fmt.Sprintf("; %.2f deltas an event", float64(published.missing(ends))/float64(l.events))
 	if l.cache {
 		now, err := usedMemory(ctx, rdb)
 		if err != nil {

@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Base, Head string // binaries
 	Rounds     int
-	Share      float64        // of the channels and events, 1 = all
+	Share      float64        // of the channels and events, 1 = all; more makes only events more
 	Only       *regexp.Regexp // lines whose name it matches; nil = all
 	Progress   io.Writer
 	// Report gets each figure: of the base or of the head. The echo is reported for the head.
@@ -112,7 +112,7 @@ func (v servers) echoOf(ctx context.Context, mix string, share float64) (cpu flo
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	if err := s.write(ctx, of(share, echoEvents)); err != nil {
+	if err := s.write(ctx, of(min(share, 1), echoEvents)); err != nil {
 		return 0, err
 	}
 	r, err := s.echo(ctx)
