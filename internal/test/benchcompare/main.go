@@ -99,6 +99,9 @@ func (c comparison) run(ctx context.Context) error {
 			},
 		})
 	}
+	if len(order) == 0 {
+		return err
+	}
 	return errors.Join(print(c.out, order, base, head), err)
 }
 
