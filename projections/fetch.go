@@ -4,12 +4,19 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/loading"
 )
 
+// AnyCold reports whether channels are cold. Only the goroutine that folds calls it.
+func (p *Partition) AnyCold() bool { return p.rules.Cold.Count > 0 || !p.Listed() }
+
+// Loaded returns how often a cold channel has come back for an event since the store was opened. Only
+// the goroutine that folds calls it.
+func (p *Partition) Loaded() int64 { return p.rules.Cold.Loaded }
+
 // Fetch loads those of the named channels that are cold, so that the fold need not wait for the
 // disk under the lock, once for each. It reads the store without the lock, several channels at the
 // same time. The ids may repeat. Fetch changes nothing that an event would not change, and may be
 // left out. Only the goroutine that folds calls it, without holding Lock.
 func (p *Partition) Fetch(channels [][]byte) error {
-	if p.rules.Cold.Count == 0 && p.Listed() {
+	if !p.AnyCold() {
 		return nil
 	}
 	cold := p.lists.Of(&p.rules.State, channels)
@@ -33,6 +40,8 @@ func (p *Partition) Fetch(channels [][]byte) error {
 		}
 		if ref := p.rules.Cold.Of(x.ID); ref != 0 {
 			p.rules.Returned(ref, ci, c)
+		} else {
+			p.rules.Cold.Loaded++ // it was not listed yet
 		}
 		t.spend(x.Len() + int(c.Ords))
 	}

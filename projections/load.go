@@ -69,7 +69,7 @@ func (r *room) loaded(ci uint32, t *turn) {
 // the whole store would take. With more than roomShort of it, nothing more is loaded: loading a channel
 // when an event names it takes less than loading all the channels that no event will name.
 const (
-	roomGuess = 0.125
+	roomGuess = 0.0625
 	roomShort = 1.5
 )
 

@@ -48,7 +48,7 @@ func TestOpeningGuessesWhatFits(t *testing.T) {
 	for _, c := range []struct {
 		room     int64
 		from, to int // channels that are loaded
-	}{{whole / 4, channels / 40, channels / 10}, {whole + whole/10, channels, channels}} {
+	}{{whole / 4, channels / 100, channels / 10}, {whole + whole/10, channels, channels}} {
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -71,6 +71,11 @@ func TestWhenACutIsDue(t *testing.T) {
 		{name: "a little is dirty", after: 3 * time.Second},
 		{name: "what is cut easily is dirty", change: func(s *stage) { s.fold.dirty = cutEasily }, after: 3 * time.Second},
 		{name: "more is dirty", change: func(s *stage) { s.fold.dirty = cutEasily + 1 }, after: 30 * time.Second},
+		{name: "more is dirty, of few cold channels", change: func(s *stage) { s.fold.dirty, s.fold.loaded = cutEasily+1, cutLoaded-1 }, after: 30 * time.Second},
+		{name: "more is dirty, of many cold channels", change: func(s *stage) { s.fold.dirty, s.fold.loaded = cutEasily+1, cutLoaded }, after: 3 * time.Second},
+		{name: "of many cold channels, before the last cut", change: func(s *stage) {
+			s.fold.dirty, s.fold.loaded, s.w.loadedBefore = cutEasily+1, cutLoaded, 1
+		}, after: 30 * time.Second},
 		{name: "CutBytes are dirty", change: func(s *stage) { s.fold.dirty = s.w.cfg.CutBytes }, after: time.Second},
 		{name: "the partition stops", change: func(s *stage) { s.w.stopping = inbox.StopClean }, after: time.Second},
 		{name: "all is stored", change: func(s *stage) { s.fold.stored = s.fold.position; s.w.stored = s.fold.position }, none: true},

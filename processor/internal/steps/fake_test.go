@@ -41,6 +41,8 @@ type fakeFold struct {
 	unlisted         int // channels that List has yet to list
 	listErr          error
 	crowded          float64
+	cold             bool
+	loaded           int64
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
 	closed           bool
@@ -125,6 +127,8 @@ func (f *fakeFold) List(n int) (bool, error) {
 	return f.unlisted > 0 && f.listErr == nil, f.listErr
 }
 func (f *fakeFold) Crowded() float64                       { return f.crowded }
+func (f *fakeFold) AnyCold() bool                          { return f.cold }
+func (f *fakeFold) Loaded() int64                          { return f.loaded }
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
 
 func (f *fakeFold) TakeCut() (setup.Cut, error) {

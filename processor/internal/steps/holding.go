@@ -15,6 +15,9 @@ import (
 // folded the deletion yet may have published the members' values. So a cut that forgets keys is
 // written only after the group has committed its position. From then on every other owner begins
 // behind the deletion.
+//
+// A store with cold channels lists all of them before it can publish again, which takes seconds. So
+// its cuts wait for the group too, and a crash does not leave it ahead of the offsets.
 
 // pendingCut is an acknowledged cut that waits for the group's offsets.
 type pendingCut struct {
@@ -32,7 +35,8 @@ const pendingCutPatience = time.Second
 // position.
 func (w *Worker) write(now time.Time, f *flight) {
 	w.cutting = true
-	if w.replaying || !f.cut.Forgets() { // a former owner committed what a replay folds
+	waits := f.cut.Forgets() || w.Fold.AnyCold() && w.stopping == inbox.StopNone
+	if w.replaying || !waits { // a former owner committed what a replay folds
 		w.out.Apply(w, f.cut)
 		return
 	}

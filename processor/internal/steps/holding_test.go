@@ -62,6 +62,40 @@ func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 	}
 }
 
+// TestACutBesideColdChannelsWaitsForTheOffsets: a crash leaves a store with cold channels not ahead of
+// the group's offsets. A worker that stops in order does not wait, because its offsets are committed
+// after its last cut.
+func TestACutBesideColdChannelsWaitsForTheOffsets(t *testing.T) {
+	s := newStage(t, opening.Plan{}, nil)
+	s.fold.cold = true
+	s.add(events.Reads, 3)
+	s.pass(2 * time.Second) // a cut is due
+	s.step()
+	s.ack()
+	s.step()
+	if s.fold.cuts != 1 || len(s.cuts) != 0 {
+		t.Fatalf("%d cuts are taken and %d to be written, want 1 and 0", s.fold.cuts, len(s.cuts))
+	}
+	s.group = projections.Position{0, 3}
+	s.w.OffsetsMoved()
+	s.step()
+	s.write()
+	s.step()
+	if s.fold.stored != s.fold.position {
+		t.Errorf("stored is %v, want %v", s.fold.stored, s.fold.position)
+	}
+	s.add(events.Reads, 1)
+	s.step()
+	s.ack()
+	s.w.Inbox.Stop(inbox.StopClean)
+	s.step()
+	s.ack()
+	s.step()
+	if len(s.cuts) != 1 {
+		t.Errorf("%d cuts of a worker that stops are to be written, want 1", len(s.cuts))
+	}
+}
+
 // TestACutOfAReplayDoesNotWait: a former owner has already committed what a partition replays.
 func TestACutOfAReplayDoesNotWait(t *testing.T) {
 	s := newStage(t, opening.Plan{Until: projections.Position{0, 5}, Published: true}, nil)

@@ -57,16 +57,16 @@ func (s *skimmer) read(quick bool) bool {
 		n := uint32(0)
 		for rd := (wire.Reader{B: x.Value()}); len(rd.B) > 0; n++ {
 			id := rd.Bytes()
-			probe := rd
-			if len(id) == 0 || !records.SkipRow(&probe) || probe.Err != nil {
+			at := rd.B
+			if len(id) == 0 || !records.SkipRow(&rd) || rd.Err != nil {
 				return false // it is corrupt, or has rare parts
 			}
 			if quick {
-				rd = probe
 				continue
 			}
 			var row state.Row
-			if records.ReadRow(&rd, &row, &s.State); rd.Err != nil {
+			full := wire.Reader{B: at}
+			if records.ReadRow(&full, &row, &s.State); full.Err != nil {
 				return false
 			}
 			if row.Flags&state.RowMember != 0 {

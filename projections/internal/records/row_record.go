@@ -147,22 +147,8 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 
 // SkipRow skips a row. It returns false for a row with rare parts, where it stops within the row.
 func SkipRow(r *wire.Reader) bool {
-	numbers := func(n int) {
-		for range n {
-			r.Uvarint() // signed numbers end alike
-		}
-	}
 	f := r.Byte()
-	n := 1
-	for _, part := range [...]struct {
-		flag byte
-		n    int
-	}{{recPointer, 3}, {recOwn, 3}, {recMarks, 1}, {recRead, 1}, {recDelivery, 1}} {
-		if f&part.flag != 0 {
-			n += part.n
-		}
-	}
-	numbers(n)
+	r.SkipNumbers(int(rowNumbers[f]))
 	if f&recMore == 0 {
 		return true
 	}
@@ -171,13 +157,27 @@ func SkipRow(r *wire.Reader) bool {
 		return false
 	}
 	if more&recPublic != 0 {
-		numbers(2)
+		r.SkipNumbers(2)
 	}
 	if more&recFar != 0 {
-		numbers(1)
+		r.SkipNumbers(1)
 	}
 	return true
 }
+
+// rowNumbers has how many numbers follow the first byte of a row, by that byte.
+var rowNumbers = func() (all [256]byte) {
+	for f := range all {
+		n := byte(1)
+		for part, numbers := range map[byte]byte{recPointer: 3, recOwn: 3, recMarks: 1, recRead: 1, recDelivery: 1} {
+			if byte(f)&part != 0 {
+				n += numbers
+			}
+		}
+		all[f] = n
+	}
+	return all
+}()
 
 // AppendFollow encodes a follow. It includes the times only of an explicit follow, and what was
 // decided of it only if the log ends.

@@ -60,6 +60,19 @@ func (r *Reader) Uvarint() uint64 {
 	return v
 }
 
+// SkipNumbers skips n numbers, signed or not. It does not notice one that is too large.
+func (r *Reader) SkipNumbers(n int) {
+	b := r.B
+	for ; n > 0 && len(b) > 0; b = b[1:] {
+		if b[0] < 0x80 { // the last byte of a number
+			n--
+		}
+	}
+	if r.B = b; n > 0 {
+		r.fail("a number")
+	}
+}
+
 // U32 reads an unsigned number of 32 bits.
 func (r *Reader) U32() uint32 {
 	v := r.Uvarint()

@@ -56,6 +56,33 @@ func TestFields(t *testing.T) {
 	})
 }
 
+// TestSkipNumbers: what is behind any number of numbers is found, and a record without that many is
+// cut short.
+func TestSkipNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var record []byte
+		n := rapid.IntRange(0, 20).Draw(t, "numbers")
+		for range n {
+			if rapid.Bool().Draw(t, "signed") {
+				record = binary.AppendVarint(record, rapid.Int64().Draw(t, "number"))
+			} else {
+				record = binary.AppendUvarint(record, rapid.Uint64().Draw(t, "number"))
+			}
+		}
+		rest := rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "rest")
+		r := Reader{B: append(bytes.Clone(record), rest...)}
+		if r.SkipNumbers(n); r.Err != nil || !bytes.Equal(r.B, rest) {
+			t.Fatalf("%d numbers of % x: % x is left, want % x, %v", n, record, r.B, rest, r.Err)
+		}
+		if n > 0 {
+			r = Reader{B: record[:rapid.IntRange(0, len(record)-1).Draw(t, "cut")]}
+			if r.SkipNumbers(n); r.Err == nil || r.B != nil {
+				t.Fatalf("%d numbers of % x: no error, and % x is left", n, record, r.B)
+			}
+		}
+	})
+}
+
 // TestCutShort: a field that lacks a byte is an error, and the fields after it are zero.
 func TestCutShort(t *testing.T) {
 	long := binary.AppendUvarint(nil, math.MaxUint64)
