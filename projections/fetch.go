@@ -7,10 +7,6 @@ import (
 // AnyCold reports whether channels are cold. Only the goroutine that folds calls it.
 func (p *Partition) AnyCold() bool { return p.rules.Cold.Count > 0 || !p.Listed() }
 
-// Loaded returns how often a cold channel has come back for an event since the store was opened. Only
-// the goroutine that folds calls it.
-func (p *Partition) Loaded() int64 { return p.rules.Cold.Loaded }
-
 // Fetch loads those of the named channels that are cold, so that the fold need not wait for the
 // disk under the lock, once for each. It reads the store without the lock, several channels at the
 // same time. The ids may repeat. Fetch changes nothing that an event would not change, and may be

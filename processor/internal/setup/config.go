@@ -70,8 +70,8 @@ type Config struct {
 	// default.
 	FanoutDelay time.Duration
 	// CutEvery and CutBytes set when the store is written: this long after the last time, ten times
-	// as long if more than 256 KiB are dirty, or when CutBytes are dirty; DefaultCutEvery and
-	// DefaultCutBytes if they are 0. So ten times CutEvery bounds what is folded again after a
+	// as long if more than 256 KiB are dirty and folding has not taken 100 ms beside cold channels,
+	// or when CutBytes are dirty; DefaultCutEvery and DefaultCutBytes if they are 0. So ten times CutEvery bounds what is folded again after a
 	// crash. In a partition that replays (opening, standby, rebuild) a quarter of its memory may be
 	// dirty, up to 256 MiB, if that is more.
 	CutEvery time.Duration

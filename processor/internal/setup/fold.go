@@ -18,7 +18,6 @@ type Fold interface {
 	List(n int) (more bool, err error)
 	Crowded() float64
 	AnyCold() bool
-	Loaded() int64
 	Warm(messages []*events.Message, reads []*events.Read)
 	FoldMessage(m *events.Message, offset, timestamp int64) projections.Outcome
 	FoldRead(r *events.Read, offset, timestamp int64) projections.Outcome

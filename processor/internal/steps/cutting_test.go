@@ -71,11 +71,16 @@ func TestWhenACutIsDue(t *testing.T) {
 		{name: "a little is dirty", after: 3 * time.Second},
 		{name: "what is cut easily is dirty", change: func(s *stage) { s.fold.dirty = cutEasily }, after: 3 * time.Second},
 		{name: "more is dirty", change: func(s *stage) { s.fold.dirty = cutEasily + 1 }, after: 30 * time.Second},
-		{name: "more is dirty, of few cold channels", change: func(s *stage) { s.fold.dirty, s.fold.loaded = cutEasily+1, cutLoaded-1 }, after: 30 * time.Second},
-		{name: "more is dirty, of many cold channels", change: func(s *stage) { s.fold.dirty, s.fold.loaded = cutEasily+1, cutLoaded }, after: 3 * time.Second},
-		{name: "of many cold channels, before the last cut", change: func(s *stage) {
-			s.fold.dirty, s.fold.loaded, s.w.loadedBefore = cutEasily+1, cutLoaded, 1
+		{name: "more is dirty beside cold channels, folded soon", change: func(s *stage) {
+			s.fold.dirty, s.fold.cold, s.w.foldTook = cutEasily+1, true, cutFolded-1
 		}, after: 30 * time.Second},
+		{name: "more is dirty beside cold channels, folded for long", change: func(s *stage) {
+			s.fold.dirty, s.fold.cold, s.w.foldTook = cutEasily+1, true, cutFolded
+		}, after: 3 * time.Second},
+		{name: "more is dirty beside cold channels, replayed for long", change: func(s *stage) {
+			s.fold.dirty, s.fold.cold, s.w.foldTook, s.w.replaying = cutEasily+1, true, cutFolded, true
+		}, after: 30 * time.Second},
+		{name: "more is dirty, folded for long, all in memory", change: func(s *stage) { s.fold.dirty, s.w.foldTook = cutEasily+1, cutFolded }, after: 30 * time.Second},
 		{name: "CutBytes are dirty", change: func(s *stage) { s.fold.dirty = s.w.cfg.CutBytes }, after: time.Second},
 		{name: "the partition stops", change: func(s *stage) { s.w.stopping = inbox.StopClean }, after: time.Second},
 		{name: "all is stored", change: func(s *stage) { s.fold.stored = s.fold.position; s.w.stored = s.fold.position }, none: true},

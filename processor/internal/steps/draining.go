@@ -56,9 +56,9 @@ const (
 	crowdedFold  = 2
 )
 
-// To fold a record again that loads a cold channel takes some 70 us of CPU. After cutLoaded of them, a
-// cut is made CutEvery after the last one, whatever is dirty, so that a crash costs little.
-const cutLoaded = 2048
+// While channels are cold, a cut is made CutEvery after the last one once folding has taken cutFolded
+// since, whatever is dirty. A crash costs about as long, and loading cold channels makes records dear.
+const cutFolded = 100 * time.Millisecond
 
 // cutDueAt returns when the next cut is due: now, if the partition stops or cutBytes are dirty; else
 // CutEvery after the last one, or cutRarely times that, or earlier if channels have to leave memory.
@@ -71,10 +71,16 @@ func (w *Worker) cutDueAt(now time.Time) time.Time {
 		return now
 	case w.Fold.Crowded() > crowdedCut:
 		return w.lastCut.Add(w.cfg.CutEvery / crowdedOften)
-	case w.Fold.DirtyBytes() > cutEasily && w.Fold.Loaded()-w.loadedBefore < cutLoaded:
+	case w.Fold.DirtyBytes() > cutEasily && !w.foldedLong():
 		return w.lastCut.Add(cutRarely * w.cfg.CutEvery)
 	}
 	return w.lastCut.Add(w.cfg.CutEvery)
+}
+
+// foldedLong reports whether folding has taken so long since the last cut, beside cold channels, that a
+// crash would cost too much.
+func (w *Worker) foldedLong() bool {
+	return !w.replaying && w.foldTook >= cutFolded && w.Fold.AnyCold()
 }
 
 // cutBytes returns how many dirty bytes make a cut due. A partition that replays answers no
@@ -149,7 +155,7 @@ func (w *Worker) drain(now time.Time, full, records, withCut bool) {
 			return
 		}
 		w.metrics.Phase(metrics.PhaseCut, w.cfg.Now().Sub(t1))
-		w.lastCut, w.loadedBefore = now, w.Fold.Loaded()
+		w.lastCut, w.foldTook = now, 0
 	}
 	if full {
 		w.lastFull, w.lastFanout = now, len(w.deltas.Records)

@@ -128,7 +128,6 @@ func (f *fakeFold) List(n int) (bool, error) {
 }
 func (f *fakeFold) Crowded() float64                       { return f.crowded }
 func (f *fakeFold) AnyCold() bool                          { return f.cold }
-func (f *fakeFold) Loaded() int64                          { return f.loaded }
 func (f *fakeFold) Warm([]*events.Message, []*events.Read) {}
 
 func (f *fakeFold) TakeCut() (setup.Cut, error) {

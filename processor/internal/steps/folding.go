@@ -46,7 +46,9 @@ func (w *Worker) foldSome(now time.Time) (waitUntil time.Time) {
 		w.fail(err, inbox.StopAbort)
 		return time.Time{}
 	}
-	w.metrics.Phase(metrics.PhaseFold, w.cfg.Now().Sub(t1))
+	took := w.cfg.Now().Sub(t1)
+	w.foldTook += took
+	w.metrics.Phase(metrics.PhaseFold, took)
 	if w.cfg.Trace != nil && !w.replaying {
 		w.traced.folded(w.cfg.Trace, &w.batch, t0, w.cfg.Now())
 	}

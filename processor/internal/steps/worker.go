@@ -106,7 +106,7 @@ type Worker struct {
 	folding      bool // the next step folds records
 	diskFull     bool // the disk is full: nothing is folded and no cut is taken
 	lastCut      time.Time
-	loadedBefore int64 // Fold.Loaded at lastCut
+	foldTook     time.Duration // since lastCut
 	stopping     inbox.StopKind
 	err          error // why it stops by itself
 }

@@ -93,6 +93,34 @@ func TestSlab(t *testing.T) {
 	}
 }
 
+// TestSlabGrowsInSteps: a slab of few elements has memory for few. All its elements have indices of
+// their own, and Each and Has know no others.
+func TestSlabGrowsInSteps(t *testing.T) {
+	for n, most := range map[int]int{0: 0, slabFirst - 1: slabFirst, slabFirst: 1280, 1279: 1280, 1280: 9472, 9471: 9472, 9472: 9472 + slabSize, 50_000: 9472 + 2*slabSize} {
+		var s Slab[uint32]
+		given := map[uint32]bool{}
+		for range n {
+			i := s.Push(1)
+			if given[i] || !s.Has(i) || i == 0 || i >= s.End() {
+				t.Fatalf("of %d, index %d: given out before %v, has memory %v", n, i, given[i], s.Has(i))
+			}
+			given[i] = true
+		}
+		if s.allocated() != most || s.Len() != n {
+			t.Errorf("%d elements take the memory of %d, want %d", s.Len(), s.allocated(), most)
+		}
+		used := 0
+		s.Each(func(i uint32, e *uint32) {
+			if used += int(*e); !given[i] && *e != 0 {
+				t.Errorf("of %d: index %d was not given out", n, i)
+			}
+		})
+		if used != n {
+			t.Errorf("Each visits %d of %d elements", used, n)
+		}
+	}
+}
+
 // TestTrim: slabs, blobs, tables and pools allocate released memory again when they need it, and
 // keep memory in use.
 func TestTrim(t *testing.T) {
@@ -175,11 +203,11 @@ func TestSlabFillsFromTheFront(t *testing.T) {
 			s.Push(1)
 		}
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
-			if i := rapid.Uint32Range(1, s.End()-1).Draw(t, "release"); !free[i] {
+			if i := rapid.Uint32Range(1, s.End()-1).Draw(t, "release"); s.Has(i) && !free[i] {
 				s.Release(i)
 				free[i] = true
 			}
-			if rapid.Bool().Draw(t, "two") {
+			if rapid.Bool().Draw(t, "two") || len(free) == 0 {
 				continue
 			}
 			lowest := slices.Min(slices.Collect(maps.Keys(free)))

@@ -24,7 +24,8 @@ func (s *Blobs) HeapBytes() int64 {
 // SlabBytes returns the memory of a slab.
 func SlabBytes[T any](s *Slab[T]) int64 {
 	var e T
-	return int64(s.allocated())*int64(unsafe.Sizeof(e)) + ListBytes(s.chunks) + ListBytes(s.used) + int64(len(s.chunks)-s.absent)*ObjectBytes[spots]()
+	n := int64(s.allocated()) // a bit for each is in spots
+	return n*int64(unsafe.Sizeof(e)) + n/8 + ListBytes(s.chunks) + ListBytes(s.spots) + ListBytes(s.used)
 }
 
 // PoolBytes returns the memory of a pool and of its objects; bytes measures one object.

@@ -5,13 +5,24 @@ import (
 	"slices"
 )
 
-// A slab's first chunk is small, so that a small partition uses little memory. The others are large
+// A slab's first chunks are small, so that a small partition uses little memory. The others are large
 // enough for huge pages, and few enough for the garbage collector. Growing copies nothing.
 const (
 	slabFirst = 256
 	slabShift = 15
 	slabSize  = 1 << slabShift
 )
+
+// chunkSize returns how many elements chunk k has. It has the indices of slabSize.
+func chunkSize(k int) uint32 {
+	switch k {
+	case 0:
+		return slabSize / 32
+	case 1:
+		return slabSize / 4
+	}
+	return slabSize
+}
 
 // Slab is a growing array of pointer-free elements, addressed by index. Index 0 is never given out,
 // so 0 can mean none. Addresses stay valid, because chunks never move.
@@ -22,7 +33,7 @@ type Slab[T any] struct {
 	first  []T
 	spare  spots    // of first
 	chunks [][]T    // nil: Trim freed it
-	spots  []*spots // of each chunk
+	spots  []spots  // of each chunk
 	open   []uint64 // a bit for each chunk with a free spot; no others are set
 	used   []uint32 // elements in use, of each chunk
 	next   uint32
@@ -32,8 +43,17 @@ type Slab[T any] struct {
 
 // spots has a bit for each free element of a chunk.
 type spots struct {
-	free [slabSize / 64]uint64
-	some [slabSize / 64 / 64]uint64 // a bit for each word of free that is not 0
+	free []uint64
+	some []uint64 // a bit for each word of free that is not 0
+}
+
+// newSpots returns spots for n elements, all of which are free.
+func newSpots(n uint32) spots {
+	words := n / 64
+	all := make([]uint64, words+(words+63)/64)
+	s := spots{free: all[:words], some: all[words:]}
+	s.fill(0, n)
+	return s
 }
 
 // fill frees the spots from from on, up to end.
@@ -69,13 +89,14 @@ func (s *Slab[T]) Alloc() uint32 {
 	s.live++
 	if s.next == 0 {
 		s.first = make([]T, slabFirst)
-		s.spare.fill(1, slabFirst)
+		s.spare = newSpots(slabFirst)
+		_, _ = s.spare.take() // index 0
 	}
 	i, ok := s.spare.take()
 	if !ok {
 		k := s.roomy()
 		at, _ := s.spots[k].take()
-		if s.used[k]++; s.used[k] == slabSize {
+		if s.used[k]++; s.used[k] == chunkSize(k) {
 			s.open[k>>6] &^= 1 << (k & 63)
 		}
 		i = slabFirst + uint32(k)<<slabShift + at
@@ -98,14 +119,13 @@ func (s *Slab[T]) roomy() int {
 		}
 		s.absent--
 	} else {
-		s.chunks, s.spots, s.used = append(s.chunks, nil), append(s.spots, nil), append(s.used, 0)
+		s.chunks, s.spots, s.used = append(s.chunks, nil), append(s.spots, spots{}), append(s.used, 0)
 		if k>>6 == len(s.open) {
 			s.open = append(s.open, 0)
 		}
 	}
-	s.chunks[k], s.spots[k] = make([]T, slabSize), &spots{}
+	s.chunks[k], s.spots[k] = make([]T, chunkSize(k)), newSpots(chunkSize(k))
 	adviseHuge(s.chunks[k])
-	s.spots[k].fill(0, slabSize)
 	s.open[k>>6] |= 1 << (k & 63)
 	return k
 }
@@ -142,7 +162,7 @@ func (s *Slab[T]) Reset() {
 	s.spare.fill(1, slabFirst)
 	for k, n := range s.used {
 		if n > 0 {
-			s.spots[k].fill(0, slabSize)
+			s.spots[k].fill(0, chunkSize(k))
 			s.open[k>>6] |= 1 << (k & 63)
 			s.used[k] = 0
 		}
@@ -151,7 +171,7 @@ func (s *Slab[T]) Reset() {
 
 // Idle reports whether Trim can free enough memory to be worth calling.
 func (s *Slab[T]) Idle() bool {
-	if s.allocated()-s.live < max(slabSize, s.live/2) {
+	if s.allocated()-s.live < max(int(chunkSize(0)), s.live/2) {
 		return false
 	}
 	for k, n := range s.used {
@@ -166,7 +186,7 @@ func (s *Slab[T]) Idle() bool {
 func (s *Slab[T]) Trim() {
 	for k, n := range s.used {
 		if n == 0 && s.chunks[k] != nil {
-			s.chunks[k], s.spots[k] = nil, nil
+			s.chunks[k], s.spots[k] = nil, spots{}
 			s.open[k>>6] &^= 1 << (k & 63)
 			s.absent++
 		}
@@ -182,7 +202,10 @@ func (s *Slab[T]) Trim() {
 
 // Has reports whether an element that was given out still has memory.
 func (s *Slab[T]) Has(i uint32) bool {
-	return i < uint32(len(s.first)) || i < s.next && s.chunks[(i-slabFirst)>>slabShift] != nil
+	if i < slabFirst {
+		return i < uint32(len(s.first))
+	}
+	return i < s.next && (i-slabFirst)&(slabSize-1) < uint32(len(s.chunks[(i-slabFirst)>>slabShift]))
 }
 
 // allocated returns the number of elements that have memory.

@@ -57,19 +57,17 @@ func (s *skimmer) read(quick bool) bool {
 		n := uint32(0)
 		for rd := (wire.Reader{B: x.Value()}); len(rd.B) > 0; n++ {
 			id := rd.Bytes()
-			at := rd.B
-			if len(id) == 0 || !records.SkipRow(&rd) || rd.Err != nil {
-				return false // it is corrupt, or has rare parts
-			}
 			if quick {
+				if len(id) == 0 || !records.SkipRow(&rd) || rd.Err != nil {
+					return false // it is corrupt, or has rare parts
+				}
 				continue
 			}
-			var row state.Row
-			full := wire.Reader{B: at}
-			if records.ReadRow(&full, &row, &s.State); full.Err != nil {
+			row, ok := records.SkimRow(&rd)
+			if !ok || len(id) == 0 || rd.Err != nil {
 				return false
 			}
-			if row.Flags&state.RowMember != 0 {
+			if row.Member {
 				present--
 			}
 			s.members = append(s.members, member{id, row.LastR, row.LastD})
@@ -107,5 +105,9 @@ func (s *skimmer) touch() {
 	for i := range s.members {
 		s.users = append(s.users, state.IDHash(s.members[i].id))
 	}
-	s.Warmth.Sum = s.Cold.Touch(s.users)
+	sum := s.Cold.Touch(s.users)
+	for _, user := range s.users {
+		sum += s.UserTable.Peek(user)
+	}
+	s.Warmth.Sum = sum
 }

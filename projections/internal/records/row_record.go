@@ -149,6 +149,37 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 func SkipRow(r *wire.Reader) bool {
 	f := r.Byte()
 	r.SkipNumbers(int(rowNumbers[f]))
+	return skipMore(r, f)
+}
+
+// Skimmed is what memory keeps of the row of a cold channel.
+type Skimmed struct {
+	Member       bool // is present
+	LastR, LastD int64
+}
+
+// SkimRow skips a row like SkipRow, and returns what memory keeps of it.
+func SkimRow(r *wire.Reader) (s Skimmed, ok bool) {
+	f := r.Byte()
+	s.Member = f&recMember != 0
+	r.SkipNumbers(1)
+	event := int64(0)
+	if f&recPointer != 0 {
+		r.SkipNumbers(2)
+		event = int64(r.Uvarint())
+	}
+	r.SkipNumbers(int(rowNumbers[f&(recOwn|recMarks)]) - 1)
+	if f&recRead != 0 {
+		s.LastR = r.Varint() + event>>1
+	}
+	if f&recDelivery != 0 {
+		s.LastD = int64(r.Uvarint())
+	}
+	return s, skipMore(r, f)
+}
+
+// skipMore skips the parts of a row behind the numbers of its first byte f.
+func skipMore(r *wire.Reader, f byte) bool {
 	if f&recMore == 0 {
 		return true
 	}

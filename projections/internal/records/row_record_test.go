@@ -197,7 +197,7 @@ func TestFollowBytes(t *testing.T) {
 	}
 }
 
-// TestSkipRow: what SkipRow skips is what ReadRow reads, except rows with rare parts.
+// TestSkipRow: what SkipRow and SkimRow skip is what ReadRow reads, except rows with rare parts.
 func TestSkipRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := drawRow(t)
@@ -206,12 +206,25 @@ func TestSkipRow(t *testing.T) {
 		if !SkipRow(&r) || r.Err != nil || string(r.B) != "rest" {
 			t.Fatalf("of %x, %q is left, error %v", b, r.B, r.Err)
 		}
+		r = wire.Reader{B: b}
+		want := Skimmed{row.Flags&state.RowMember != 0, row.LastR, row.LastD}
+		if got, ok := SkimRow(&r); !ok || r.Err != nil || string(r.B) != "rest" || got != want {
+			t.Fatalf("of %x: %+v, want %+v, %q is left, error %v", b, got, want, r.B, r.Err)
+		}
 		rare := state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}}
 		if r = (wire.Reader{B: AppendRow(nil, &row, &rare)}); SkipRow(&r) {
 			t.Fatal("a row with rare parts was skipped")
 		}
+		if r = (wire.Reader{B: AppendRow(nil, &row, &rare)}); second(SkimRow(&r)) {
+			t.Fatal("a row with rare parts was skimmed")
+		}
 		if r = (wire.Reader{B: b[:rapid.IntRange(0, len(b)-5).Draw(t, "cut")]}); SkipRow(&r) && r.Err == nil {
 			t.Fatal("a row that is cut short was skipped")
 		}
+		if r = (wire.Reader{B: b[:rapid.IntRange(0, len(b)-5).Draw(t, "cut")]}); second(SkimRow(&r)) && r.Err == nil {
+			t.Fatal("a row that is cut short was skimmed")
+		}
 	})
 }
+
+func second[A, B any](_ A, b B) B { return b }
