@@ -96,7 +96,10 @@ func TestSlab(t *testing.T) {
 // TestSlabGrowsInSteps: a slab of few elements has memory for few. All its elements have indices of
 // their own, and Each and Has know no others.
 func TestSlabGrowsInSteps(t *testing.T) {
-	for n, most := range map[int]int{0: 0, slabFirst - 1: slabFirst, slabFirst: 1280, 1279: 1280, 1280: 9472, 9471: 9472, 9472: 9472 + slabSize, 50_000: 9472 + 2*slabSize} {
+	for n, most := range map[int]int{
+		0: 0, 1: 32, 31: 32, 32: 32 + 256, 287: 32 + 256, 288: 32 + 256 + 2048, 2335: 32 + 256 + 2048, 2336: 32 + 256 + 2048 + 16384,
+		18719: 32 + 256 + 2048 + 16384, 18720: 32 + 256 + 2048 + 16384 + 32768, 60_000: 32 + 256 + 2048 + 16384 + 2*32768,
+	} {
 		var s Slab[uint32]
 		given := map[uint32]bool{}
 		for range n {

@@ -8,18 +8,15 @@ import (
 // A slab's first chunks are small, so that a small partition uses little memory. The others are large
 // enough for huge pages, and few enough for the garbage collector. Growing copies nothing.
 const (
-	slabFirst = 256
+	slabFirst = 32
 	slabShift = 15
 	slabSize  = 1 << slabShift
 )
 
-// chunkSize returns how many elements chunk k has. It has the indices of slabSize.
+// chunkSize returns how many elements chunk k has. Each chunk has slabSize indices.
 func chunkSize(k int) uint32 {
-	switch k {
-	case 0:
-		return slabSize / 32
-	case 1:
-		return slabSize / 4
+	if k < 3 {
+		return 256 << (3 * k)
 	}
 	return slabSize
 }
@@ -49,7 +46,7 @@ type spots struct {
 
 // newSpots returns spots for n elements, all of which are free.
 func newSpots(n uint32) spots {
-	words := n / 64
+	words := (n + 63) / 64
 	all := make([]uint64, words+(words+63)/64)
 	s := spots{free: all[:words], some: all[words:]}
 	s.fill(0, n)

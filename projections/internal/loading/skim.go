@@ -54,23 +54,23 @@ func (s *skimmer) read(quick bool) bool {
 		if len(k) != 5 || k[0] != keys.HotPage || binary.BigEndian.Uint32(k[1:]) != page {
 			return false
 		}
-		n := uint32(0)
-		for rd := (wire.Reader{B: x.Value()}); len(rd.B) > 0; n++ {
+		n, ok := uint32(0), true
+		if quick {
+			n, ok = records.SkipRows(x.Value())
+		}
+		for rd := (wire.Reader{B: x.Value()}); !quick && ok && len(rd.B) > 0; n++ {
 			id := rd.Bytes()
-			if quick {
-				if len(id) == 0 || !records.SkipRow(&rd) || rd.Err != nil {
-					return false // it is corrupt, or has rare parts
-				}
-				continue
-			}
-			row, ok := records.SkimRow(&rd)
-			if !ok || len(id) == 0 || rd.Err != nil {
-				return false
+			var row records.Skimmed
+			if row, ok = records.SkimRow(&rd); len(id) == 0 || rd.Err != nil {
+				ok = false
 			}
 			if row.Member {
 				present--
 			}
 			s.members = append(s.members, member{id, row.LastR, row.LastD})
+		}
+		if !ok {
+			return false // it is corrupt, or has rare parts
 		}
 		if n != min(keys.PageLen, ords-page*keys.PageLen) {
 			return false

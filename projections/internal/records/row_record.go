@@ -152,6 +152,38 @@ func SkipRow(r *wire.Reader) bool {
 	return skipMore(r, f)
 }
 
+// SkipRows returns how many rows with their users a page has. It returns false if the page is corrupt or
+// one of the rows has rare parts.
+func SkipRows(page []byte) (rows uint32, ok bool) {
+	for b := page; len(b) > 0; rows++ {
+		at, user := 1, int(b[0])
+		if user >= 0x80 { // its length has two bytes
+			r := wire.Reader{B: b}
+			user = len(r.Bytes())
+			at = len(b) - len(r.B) - user
+		}
+		if at += user; user == 0 || at >= len(b) {
+			return 0, false
+		}
+		f := b[at]
+		at++
+		for n := rowNumbers[f]; n > 0; at++ {
+			if at == len(b) {
+				return 0, false
+			}
+			if b[at] < 0x80 {
+				n--
+			}
+		}
+		r := wire.Reader{B: b[at:]}
+		if f&recMore != 0 && (!skipMore(&r, f) || r.Err != nil) {
+			return 0, false
+		}
+		b = r.B
+	}
+	return rows, true
+}
+
 // Skimmed is what memory keeps of the row of a cold channel.
 type Skimmed struct {
 	Member       bool // is present

@@ -227,4 +227,35 @@ func TestSkipRow(t *testing.T) {
 	})
 }
 
+// TestSkipRows: SkipRows counts the rows of a page, and refuses one that is cut short within a row or has
+// a row with rare parts.
+func TestSkipRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var page []byte
+		ends := map[int]bool{0: true}
+		n := rapid.IntRange(0, 5).Draw(t, "rows")
+		for range n {
+			row := drawRow(t)
+			user := rapid.SampledFrom([]int{1, 7, 127, 128, 255}).Draw(t, "length of the user's id")
+			page = AppendRow(wire.AppendBytes(page, make([]byte, user)), &row, nil)
+			ends[len(page)] = true
+		}
+		if rows, ok := SkipRows(page); !ok || int(rows) != n {
+			t.Fatalf("%d rows, %v; want %d", rows, ok, n)
+		}
+		cut := rapid.IntRange(0, len(page)).Draw(t, "cut")
+		if _, ok := SkipRows(page[:cut]); ok != ends[cut] {
+			t.Fatalf("cut at %d of %d: %v", cut, len(page), ok)
+		}
+		row := drawRow(t)
+		rare := AppendRow(wire.AppendBytes(page, []byte("u")), &row, &state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}})
+		if _, ok := SkipRows(rare); ok {
+			t.Fatal("a row with rare parts was skipped")
+		}
+		if _, ok := SkipRows(AppendRow(wire.AppendBytes(page, nil), &row, nil)); ok {
+			t.Fatal("a row without a user was skipped")
+		}
+	})
+}
+
 func second[A, B any](_ A, b B) B { return b }
