@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// Meter measures the CPU time of a process and of servers on this machine.
+// Meter measures the CPU time of a process and of servers on this machine. The zero Meter measures
+// this process alone.
 type Meter struct {
-	own     func() time.Duration
+	own     func() time.Duration // nil: SelfCPU
 	pids    []int
 	self    time.Duration
 	servers time.Duration
@@ -16,7 +17,7 @@ type Meter struct {
 }
 
 // NewMeter returns a Meter of this process and of the processes that listen on addrs.
-func NewMeter(addrs ...string) (*Meter, error) { return newMeter(SelfCPU, addrs) }
+func NewMeter(addrs ...string) (*Meter, error) { return newMeter(nil, addrs) }
 
 // NewMeterOf is NewMeter for another process instead of this one.
 func NewMeterOf(pid int, addrs ...string) (*Meter, error) {
@@ -35,9 +36,16 @@ func newMeter(own func() time.Duration, addrs []string) (*Meter, error) {
 	return m, nil
 }
 
+func (m *Meter) ownCPU() time.Duration {
+	if m.own == nil {
+		return SelfCPU()
+	}
+	return m.own()
+}
+
 // Start begins a measurement.
 func (m *Meter) Start() {
-	m.began, m.self, m.servers, m.machine = time.Now(), m.own(), m.serverCPU(), MachineCPU()
+	m.began, m.self, m.servers, m.machine = time.Now(), m.ownCPU(), m.serverCPU(), MachineCPU()
 }
 
 func (m *Meter) serverCPU() (sum time.Duration) {
@@ -50,7 +58,7 @@ func (m *Meter) serverCPU() (sum time.Duration) {
 // Stop returns the cost of n events since Start. Its note has the CPU time of other programs, which
 // shows how reliable the rate is.
 func (m *Meter) Stop(name string, n int) Result {
-	wall, self, servers := time.Since(m.began), m.own()-m.self, m.serverCPU()-m.servers
+	wall, self, servers := time.Since(m.began), m.ownCPU()-m.self, m.serverCPU()-m.servers
 	perMev := func(d time.Duration) float64 { return d.Seconds() / float64(n) * 1e6 }
 	note := fmt.Sprintf("own %.2f, servers %.2f", perMev(self), perMev(servers))
 	if machine := MachineCPU(); machine > 0 {

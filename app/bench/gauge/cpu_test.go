@@ -49,6 +49,17 @@ func TestListener(t *testing.T) {
 	}
 }
 
+// TestZeroMeter: a Meter that nobody made measures this process.
+func TestZeroMeter(t *testing.T) {
+	m := &Meter{}
+	m.Start()
+	for began := time.Now(); time.Since(began) < 50*time.Millisecond; {
+	}
+	if r := m.Stop("", 1_000_000); r.CPU <= 0 || r.CPU > 5 {
+		t.Errorf("%v CPU seconds for 50 ms of work", r.CPU)
+	}
+}
+
 // TestMeterOfAProcess: a Meter of another process counts that one as its own, and not this one.
 func TestMeterOfAProcess(t *testing.T) {
 	for _, c := range []struct {
