@@ -28,7 +28,7 @@ import (
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
-//	hot       heap × 3/5: channels, users and pairs (about 115 bytes for each pair, 256 for each
+//	hot       heap without the cache × 3/5: channels, users and pairs (about 115 bytes for each pair, 256 for each
 //	          channel); part of the heap. When they take more, channels that no event has named for
 //	          some time leave memory
 //
@@ -84,11 +84,11 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m.Queue = min(max(limit/16, minQueue), maxQueue)
 	m.Fetch = min(max(limit/256, minFetch), maxFetch)
 	m.Records = int(min(max(limit/perRecord, minRecords), MaxRecords))
-	m.Heap = limit - limit/16
-	if cacheOutsideHeap {
-		m.Heap -= m.Cache
-	}
+	m.Heap = limit - limit/16 - m.Cache
 	m.Hot = m.Heap / hotOf * hotShare
+	if !cacheOutsideHeap {
+		m.Heap += m.Cache
+	}
 	switch {
 	case limit < MinMemory:
 		return Memory{}, fmt.Errorf("a memory limit of %s is too little: give at least %s", limit, MinMemory)

@@ -20,6 +20,10 @@ func TestMemoryIsSharedOut(t *testing.T) {
 		if outside := c.limit / 16; m.Heap+outside > c.limit || cacheOutsideHeap && m.Heap+m.Cache+outside > c.limit {
 			t.Errorf("%s for %d partitions promises more than there is: %s", c.limit, c.partitions, m)
 		}
+		// Builds with and without cgo keep as much hot state: the block cache is no room for it.
+		if want := (c.limit - c.limit/16 - m.Cache) / 5 * 3; m.Hot != want {
+			t.Errorf("%s for %d partitions: %s of hot state, want %s", c.limit, c.partitions, m.Hot, want)
+		}
 		if two := 2 * m.MemTable * Bytes(c.partitions); two > m.Cache/2 {
 			t.Errorf("%s for %d partitions: two memtables of each store take %s of a cache of %s", c.limit, c.partitions, two, m.Cache)
 		}
