@@ -23,8 +23,8 @@ type Source struct {
 }
 
 const (
-	readers = 4 // goroutines that read the store
-	share   = 8 // channels that are worth a goroutine
+	readers = 4  // goroutines that read the store
+	share   = 16 // channels that are worth a goroutine
 )
 
 // Read fills lists with the records of their channels, several channels at the same time. It returns
@@ -32,6 +32,9 @@ const (
 func Read(lists []*List, from Source) ([]*List, error) {
 	slices.SortFunc(lists, func(a, b *List) int { return bytes.Compare(a.ID, b.ID) })
 	lists = slices.CompactFunc(lists, func(a, b *List) bool { return bytes.Equal(a.ID, b.ID) })
+	if len(lists) <= share {
+		return lists, guard.Err("reading channels", func() error { return read(lists, from) })
+	}
 	g, _ := guard.WithContext(context.Background())
 	for part := range slices.Chunk(lists, max(share, (len(lists)+readers-1)/readers)) {
 		g.Go("reading channels", func() error { return read(part, from) })
