@@ -49,10 +49,10 @@ func (p *Partition) Rest() {
 		if p.hand++; p.hand >= end {
 			p.hand = 1
 		}
-		t.spend(1)
 		if !p.rules.Channels.Has(p.hand) {
 			continue
 		}
+		t.spend(1)
 		c := p.rules.Channels.At(p.hand)
 		if c.Dirty&state.ChannelUsed != 0 {
 			c.Dirty &^= state.ChannelUsed

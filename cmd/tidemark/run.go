@@ -47,7 +47,7 @@ type runCmd struct {
 	Advertise          string        `placeholder:"URL" help:"URL at which other nodes reach this one. By default http:// (with --tls-cert https://) and --listen, if that names a host."`
 	Insecure           bool          `help:"Listen on an address that other machines can reach, without keys: anyone there may then read and publish as any user."`
 	Memory             *config.Bytes `placeholder:"SIZE" help:"Memory limit that the heap, the block cache and the queue share, such as 4GiB; 0 = none. By default 80 % of what the cgroup of this process allows, or 1GiB if it has no limit."`
-	HotMemory          config.Bytes  `default:"0" placeholder:"SIZE" help:"Part of --memory for channels, users and pairs, over all partitions; channels that no event has named for some time leave memory when it is full. ${default} = 3/5 of the heap, or no limit with --memory 0."`
+	HotMemory          config.Bytes  `default:"0" placeholder:"SIZE" help:"Part of --memory for channels, users and pairs, over all partitions; channels that no event has named for some time leave memory when it is full. ${default} = 3/5 of the heap without the block cache, or no limit with --memory 0."`
 	LogFormat          string        `enum:"text,json" default:"text" placeholder:"FORMAT" help:"Form of log lines: text or json (${default})."`
 	LogLevel           string        `enum:"debug,info,warn,error" default:"info" placeholder:"LEVEL" help:"Lowest level of log lines: debug, info, warn or error (${default})."`
 }

@@ -71,9 +71,10 @@ type Config struct {
 	FanoutDelay time.Duration
 	// CutEvery and CutBytes set when the store is written: this long after the last time, ten times
 	// as long if more than 256 KiB are dirty and folding has not taken 100 ms beside cold channels,
-	// or when CutBytes are dirty; DefaultCutEvery and DefaultCutBytes if they are 0. So ten times CutEvery bounds what is folded again after a
-	// crash. In a partition that replays (opening, standby, rebuild) a quarter of its memory may be
-	// dirty, up to 256 MiB, if that is more.
+	// or when CutBytes are dirty; DefaultCutEvery and DefaultCutBytes if they are 0. So ten times
+	// CutEvery bounds what is folded again after a crash; beside cold channels, one second more, in
+	// which a cut waits for the group's offsets. In a partition that replays (opening, standby,
+	// rebuild) a quarter of its memory may be dirty, up to 256 MiB, if that is more.
 	CutEvery time.Duration
 	CutBytes int64
 	// HotBytes limits the memory of channels, users and pairs, over all stores that are open: each

@@ -104,6 +104,33 @@ func TestWhenACutIsDue(t *testing.T) {
 	}
 }
 
+// TestFoldingBesideColdChannelsMakesACutDue: the time that folding takes counts from one cut to the
+// next.
+func TestFoldingBesideColdChannelsMakesACutDue(t *testing.T) {
+	s := newStage(t, opening.Plan{}, nil)
+	s.fold.cold, s.fold.dirty = true, cutEasily+1
+	s.fold.onFold = func() { s.pass(cutFolded / 2) }
+	for cuts := range 3 {
+		for range 2 {
+			if s.fold.cuts != cuts {
+				t.Fatalf("%d cuts are taken, want %d", s.fold.cuts, cuts)
+			}
+			s.add(events.Reads, 1)
+			s.step()
+			s.ack()
+			s.step()
+			s.pass(time.Second)
+			s.fold.dirty = cutEasily + 1
+		}
+		s.step() // the cut is due, a second after the last one and after two records
+		s.ack()
+		s.group = s.fold.position
+		s.step()
+		s.write()
+		s.step()
+	}
+}
+
 // TestHowMuchACrashFoldsAgain: the store has all records that were folded more than ten times
 // CutEvery ago. If little is dirty, it has all that were folded more than CutEvery ago.
 func TestHowMuchACrashFoldsAgain(t *testing.T) {

@@ -57,7 +57,7 @@ const (
 )
 
 // While channels are cold, a cut is made CutEvery after the last one once folding has taken cutFolded
-// since, whatever is dirty. A crash costs about as long, and loading cold channels makes records dear.
+// since, whatever is dirty: loading cold channels makes records dear, and a crash folds them again.
 const cutFolded = 100 * time.Millisecond
 
 // cutDueAt returns when the next cut is due: now, if the partition stops or cutBytes are dirty; else

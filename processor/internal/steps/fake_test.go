@@ -42,7 +42,7 @@ type fakeFold struct {
 	listErr          error
 	crowded          float64
 	cold             bool
-	loaded           int64
+	onFold           func()
 	outcome          projections.Outcome
 	panicAt          int64 // offset; -1: never
 	closed           bool
@@ -55,6 +55,9 @@ func newFakeFold() *fakeFold { return &fakeFold{panicAt: -1} }
 func (f *fakeFold) fold(in events.Input, offset int64) projections.Outcome {
 	if f.TryLock() {
 		panic("folded without the lock")
+	}
+	if f.onFold != nil {
+		f.onFold()
 	}
 	if offset == f.panicAt {
 		panic("boom")

@@ -16,19 +16,24 @@ import (
 // written only after the group has committed its position. From then on every other owner begins
 // behind the deletion.
 //
-// A store with cold channels lists all of them before it can publish again, which takes seconds. So
-// its cuts wait for the group too, and a crash does not leave it ahead of the offsets.
+// A store that is ahead of the offsets lists all its cold channels before it is live, which takes
+// seconds. So cuts beside cold channels wait for the group too, but not for long, and not if the worker
+// stops: then the offsets are committed right after.
 
 // pendingCut is an acknowledged cut that waits for the group's offsets.
 type pendingCut struct {
-	cut   setup.Cut // nil: none is held
-	at    projections.Position
-	until time.Time // when a stopping worker gives up; zero: it does not stop
-	is    atomic.Bool
+	cut setup.Cut // nil: none is held
+	at  projections.Position
+	is  atomic.Bool
+
+	// A cut that forgets nothing is written at until all the same. A stopping worker gives up a cut
+	// that forgets then; until is zero while the worker does not stop.
+	until time.Time
 }
 
-// pendingCutPatience is how long a stopping worker waits for the group to commit the position of a
-// held cut. A commit takes some 100 ms. Without the cut the next owner folds its records again.
+// pendingCutPatience is how long a cut that forgets nothing waits for the group to commit its position,
+// and a stopping worker with a cut that forgets. A commit takes some 100 ms. Without the cut the next
+// owner folds its records again.
 const pendingCutPatience = time.Second
 
 // write writes the cut of an acknowledged set, at once or when the group has committed its
@@ -40,7 +45,10 @@ func (w *Worker) write(now time.Time, f *flight) {
 		w.out.Apply(w, f.cut)
 		return
 	}
-	w.pendingCut.cut, w.pendingCut.at = f.cut, f.position
+	w.pendingCut.cut, w.pendingCut.at, w.pendingCut.until = f.cut, f.position, time.Time{}
+	if !f.cut.Forgets() {
+		w.pendingCut.until = now.Add(pendingCutPatience)
+	}
 	w.pendingCut.is.Store(true) // set before the offsets are read, so that their next change wakes the worker
 	w.writePendingCut(now)
 }
@@ -53,6 +61,8 @@ func (w *Worker) writePendingCut(now time.Time) {
 	case h.cut == nil:
 		return
 	case w.out.Committed(w.Number).Dominates(h.at) && w.stopping != inbox.StopAbort:
+		w.out.Apply(w, h.cut)
+	case !h.cut.Forgets() && w.stopping != inbox.StopAbort && (w.stopping == inbox.StopClean || !now.Before(h.until)):
 		w.out.Apply(w, h.cut)
 	case w.stopping == inbox.StopNone:
 		return

@@ -63,27 +63,60 @@ func TestACutThatForgetsWaitsForTheOffsets(t *testing.T) {
 }
 
 // TestACutBesideColdChannelsWaitsForTheOffsets: a crash leaves a store with cold channels not ahead of
-// the group's offsets. A worker that stops in order does not wait, because its offsets are committed
-// after its last cut.
+// the group's offsets. If the group does not commit, the cut is written a second later: only the next
+// opening would be slower. A worker that stops in order does not wait, because its offsets are
+// committed after its last cut.
 func TestACutBesideColdChannelsWaitsForTheOffsets(t *testing.T) {
+	for name, c := range map[string]struct {
+		then    func(s *stage)
+		written bool
+	}{
+		"the group commits": {func(s *stage) {
+			s.group = s.fold.position
+			s.w.OffsetsMoved()
+		}, true},
+		"it does not": {func(s *stage) {
+			if sleep, _ := s.w.safeStep(); sleep <= 0 || sleep > pendingCutPatience {
+				t.Errorf("the worker sleeps for %v, want at most %v", sleep, pendingCutPatience)
+			}
+			s.pass(pendingCutPatience)
+		}, true},
+		"it does not yet":    {func(s *stage) { s.pass(pendingCutPatience - 1) }, false},
+		"the worker stops":   {func(s *stage) { s.w.Inbox.Stop(inbox.StopClean) }, true},
+		"the worker is lost": {func(s *stage) { s.w.Inbox.Stop(inbox.StopAbort) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, opening.Plan{}, nil)
+			s.fold.cold = true
+			s.add(events.Reads, 3)
+			s.pass(2 * time.Second) // a cut is due
+			s.step()
+			s.ack()
+			s.step()
+			if s.fold.cuts != 1 || len(s.cuts) != 0 {
+				t.Fatalf("%d cuts are taken and %d to be written, want 1 and 0", s.fold.cuts, len(s.cuts))
+			}
+			c.then(s)
+			s.step()
+			if written := len(s.cuts) == 1; written != c.written {
+				t.Fatalf("the cut is written: %v", written)
+			}
+			if !c.written {
+				return
+			}
+			s.write()
+			s.step()
+			if s.fold.stored != s.fold.position {
+				t.Errorf("stored is %v, want %v", s.fold.stored, s.fold.position)
+			}
+		})
+	}
+}
+
+// TestTheLastCutOfAStopDoesNotWait: a worker that stops in order takes its last cut and writes it.
+func TestTheLastCutOfAStopDoesNotWait(t *testing.T) {
 	s := newStage(t, opening.Plan{}, nil)
 	s.fold.cold = true
-	s.add(events.Reads, 3)
-	s.pass(2 * time.Second) // a cut is due
-	s.step()
-	s.ack()
-	s.step()
-	if s.fold.cuts != 1 || len(s.cuts) != 0 {
-		t.Fatalf("%d cuts are taken and %d to be written, want 1 and 0", s.fold.cuts, len(s.cuts))
-	}
-	s.group = projections.Position{0, 3}
-	s.w.OffsetsMoved()
-	s.step()
-	s.write()
-	s.step()
-	if s.fold.stored != s.fold.position {
-		t.Errorf("stored is %v, want %v", s.fold.stored, s.fold.position)
-	}
 	s.add(events.Reads, 1)
 	s.step()
 	s.ack()
@@ -92,7 +125,7 @@ func TestACutBesideColdChannelsWaitsForTheOffsets(t *testing.T) {
 	s.ack()
 	s.step()
 	if len(s.cuts) != 1 {
-		t.Errorf("%d cuts of a worker that stops are to be written, want 1", len(s.cuts))
+		t.Errorf("%d cuts are to be written, want 1", len(s.cuts))
 	}
 }
 

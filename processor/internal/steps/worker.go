@@ -48,7 +48,8 @@ type outside interface {
 // Meanwhile the fold goes on, and the next drain takes all its changes together: the slower the
 // brokers, the larger the batches.
 //
-// A cut that forgets keys waits for the group's offsets, too (holding.go).
+// A cut that forgets keys, or that is made beside cold channels, waits for the group's offsets, too
+// (holding.go).
 type Worker struct {
 	Number  int32
 	count   int32 // partition count of the inputs
@@ -238,6 +239,9 @@ func (w *Worker) idle(now time.Time, waitUntil time.Time) time.Duration {
 	}
 	if w.flight == nil {
 		wakeAt(w.cutDueAt(now))
+	}
+	if w.pendingCut.cut != nil {
+		wakeAt(w.pendingCut.until)
 	}
 	return sleep
 }

@@ -157,7 +157,7 @@ func SkipRow(r *wire.Reader) bool {
 func SkipRows(page []byte) (rows uint32, ok bool) {
 	for b := page; len(b) > 0; rows++ {
 		at, user := 1, int(b[0])
-		if user >= 0x80 { // its length has two bytes
+		if user >= 0x80 { // its length has two bytes or more
 			r := wire.Reader{B: b}
 			user = len(r.Bytes())
 			at = len(b) - len(r.B) - user
