@@ -69,17 +69,17 @@ func ok(t *testing.T, input string, args ...string) string {
 	return r.out
 }
 
-// eventually runs a command line, which must work, until its output contains want.
+// eventually runs a command line until it works and its output contains want.
 func eventually(t *testing.T, want string, args ...string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute)
 	for {
-		out := ok(t, "", args...)
-		if strings.Contains(out, want) {
+		r := tidemark(t, "", args...)
+		if r.code == exitDone && strings.Contains(r.out, want) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("tidemark %s never says %q:\n%s", strings.Join(args, " "), want, out)
+			t.Fatalf("tidemark %s never says %q: exit %d\n%s%s", strings.Join(args, " "), want, r.code, r.out, r.errout)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -15,7 +15,7 @@ import (
 
 // notProduct has the directories that are not part of a node.
 var notProduct = []string{
-	"app/bench", "internal/test/chaos", "internal/test/checker", "internal/guard", "internal/test/model", "internal/test/museum", "internal/test/script",
+	"app/bench", "internal/test/benchcompare", "internal/test/chaos", "internal/test/checker", "internal/guard", "internal/test/model", "internal/test/museum", "internal/test/script",
 	"internal/test/testkit", "internal/test/workload", "client", "clients", "deploy", "docs", "tools",
 }
 
