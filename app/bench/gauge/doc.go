@@ -7,7 +7,8 @@
 //	cpu.go                CPU time of a process and of servers between two moments
 //	self_unix.go          the CPU time of this process
 //	self_windows.go       the same on Windows
-//	proc.go               the CPU time of the machine and of other processes, what they write; who listens on a port
+//	proc.go               the CPU time of the machine and of other processes, and what these write;
+//	                      who listens on a port
 //	threadtime_linux.go   the CPU time of a thread
 //	threadtime_other.go   0 instead
 //	memory.go             resident memory, live heap, pauses of the collector

@@ -15,7 +15,8 @@
 //	deadletter.go  the copy of a bad record
 //	traced.go      the spans of records that carry a trace, from fold to publishing
 //	draining.go    what changed goes to the brokers, then to the group's offsets and the store
-//	holding.go     a cut that forgets what was published, or beside cold channels, waits for the group's offsets
+//	holding.go     a cut that forgets what was published, or that is made beside cold channels, waits
+//	               for the group's offsets
 //	diskfull.go    while the disk is full nothing is folded
 //	failing.go     a failure stops the partition; one that may pass by itself is tried again later
 //	progress.go    the position as others see it, and who waits for it

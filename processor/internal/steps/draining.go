@@ -61,7 +61,8 @@ const (
 const cutFolded = 100 * time.Millisecond
 
 // cutDueAt returns when the next cut is due: now, if the partition stops or cutBytes are dirty; else
-// CutEvery after the last one, or cutRarely times that, or earlier if channels have to leave memory.
+// CutEvery after the last one, or cutRarely times that if much is dirty and a crash would cost little, or
+// earlier if channels have to leave memory.
 // It is zero if no cut can be taken or there is nothing to store.
 func (w *Worker) cutDueAt(now time.Time) time.Time {
 	switch {

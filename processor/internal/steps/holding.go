@@ -60,9 +60,8 @@ func (w *Worker) writePendingCut(now time.Time) {
 	switch {
 	case h.cut == nil:
 		return
-	case w.out.Committed(w.Number).Dominates(h.at) && w.stopping != inbox.StopAbort:
-		w.out.Apply(w, h.cut)
-	case !h.cut.Forgets() && w.stopping != inbox.StopAbort && (w.stopping == inbox.StopClean || !now.Before(h.until)):
+	case w.stopping != inbox.StopAbort && (w.out.Committed(w.Number).Dominates(h.at) ||
+		!h.cut.Forgets() && (w.stopping == inbox.StopClean || !now.Before(h.until))):
 		w.out.Apply(w, h.cut)
 	case w.stopping == inbox.StopNone:
 		return

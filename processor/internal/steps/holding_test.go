@@ -13,8 +13,14 @@ import (
 // holding returns a stage whose worker holds a cut that forgets.
 func holding(t *testing.T) *stage {
 	t.Helper()
+	return holdingCut(t, func(f *fakeFold) { f.forgets = true })
+}
+
+// holdingCut returns a stage whose worker holds its first cut.
+func holdingCut(t *testing.T, change func(*fakeFold)) *stage {
+	t.Helper()
 	s := newStage(t, opening.Plan{}, nil)
-	s.fold.forgets = true
+	change(s.fold)
 	s.add(events.Reads, 3)
 	s.pass(2 * time.Second) // a cut is due
 	s.step()
@@ -86,16 +92,7 @@ func TestACutBesideColdChannelsWaitsForTheOffsets(t *testing.T) {
 		"the worker is lost": {func(s *stage) { s.w.Inbox.Stop(inbox.StopAbort) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, opening.Plan{}, nil)
-			s.fold.cold = true
-			s.add(events.Reads, 3)
-			s.pass(2 * time.Second) // a cut is due
-			s.step()
-			s.ack()
-			s.step()
-			if s.fold.cuts != 1 || len(s.cuts) != 0 {
-				t.Fatalf("%d cuts are taken and %d to be written, want 1 and 0", s.fold.cuts, len(s.cuts))
-			}
+			s := holdingCut(t, func(f *fakeFold) { f.cold = true })
 			c.then(s)
 			s.step()
 			if written := len(s.cuts) == 1; written != c.written {

@@ -54,20 +54,14 @@ func (s *skimmer) read(quick bool) bool {
 		if len(k) != 5 || k[0] != keys.HotPage || binary.BigEndian.Uint32(k[1:]) != page {
 			return false
 		}
-		n, ok := uint32(0), true
+		var n uint32
+		var ok bool
 		if quick {
 			n, ok = records.SkipRows(x.Value())
-		}
-		for rd := (wire.Reader{B: x.Value()}); !quick && ok && len(rd.B) > 0; n++ {
-			id := rd.Bytes()
-			var row records.Skimmed
-			if row, ok = records.SkimRow(&rd); len(id) == 0 || rd.Err != nil {
-				ok = false
-			}
-			if row.Member {
-				present--
-			}
-			s.members = append(s.members, member{id, row.LastR, row.LastD})
+		} else {
+			var here uint32
+			n, here, ok = s.collect(x.Value())
+			present -= here
 		}
 		if !ok {
 			return false // it is corrupt, or has rare parts
@@ -78,6 +72,23 @@ func (s *skimmer) read(quick bool) bool {
 		read += n
 	}
 	return read == ords && (quick || present == 0)
+}
+
+// collect adds the members of a page, and returns how many they are and how many of them are present. It
+// returns false like records.SkipRows.
+func (s *skimmer) collect(page []byte) (n, present uint32, ok bool) {
+	for rd := (wire.Reader{B: page}); len(rd.B) > 0; n++ {
+		id := rd.Bytes()
+		row, plain := records.SkimRow(&rd)
+		if !plain || len(id) == 0 || rd.Err != nil {
+			return 0, 0, false
+		}
+		if row.Member {
+			present++
+		}
+		s.members = append(s.members, member{id, row.LastR, row.LastD})
+	}
+	return n, present, true
 }
 
 // hash adds the channel's records to the digest of what a store reads when it is opened.

@@ -152,8 +152,9 @@ func SkipRow(r *wire.Reader) bool {
 	return skipMore(r, f)
 }
 
-// SkipRows returns how many rows with their users a page has. It returns false if the page is corrupt or
-// one of the rows has rare parts.
+// SkipRows returns how many rows with their users a page has. It returns false if the page is corrupt
+// or one of the rows has rare parts. Opening a store calls it for every page, so it does without a
+// Reader for each field: SkipRow takes four times as long.
 func SkipRows(page []byte) (rows uint32, ok bool) {
 	for b := page; len(b) > 0; rows++ {
 		at, user := 1, int(b[0])

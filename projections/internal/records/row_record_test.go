@@ -227,8 +227,8 @@ func TestSkipRow(t *testing.T) {
 	})
 }
 
-// TestSkipRows: SkipRows counts the rows of a page, and refuses one that is cut short within a row or has
-// a row with rare parts.
+// TestSkipRows: SkipRows counts the rows of a page, and refuses one that is cut short within a row or
+// has a row with rare parts.
 func TestSkipRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var page []byte
