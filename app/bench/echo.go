@@ -2,9 +2,6 @@ package bench
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -28,39 +25,5 @@ func (s *stage) echo(ctx context.Context, from, to map[int32]projections.Positio
 		}
 		at[s.input(events.Input(i))] = t
 	}
-	client, err := kgo.NewClient(kgo.SeedBrokers(s.env.Brokers...), kgo.ConsumePartitions(at), kgo.FetchMaxWait(250*time.Millisecond),
-		kgo.ProducerBatchCompression(kgo.Lz4Compression()), kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(100_000))
-	if err != nil {
-		return gauge.Result{}, err
-	}
-	defer client.Close()
-	m, err := gauge.NewMeter(s.env.Brokers[0])
-	if err != nil {
-		return gauge.Result{}, err
-	}
-	m.Start()
-	var acks sync.WaitGroup
-	var failed atomic.Pointer[error]
-	for got := 0; got < want; {
-		f := client.PollRecords(ctx, 10_000)
-		if err := f.Err(); err != nil {
-			return gauge.Result{}, err
-		}
-		got += f.NumRecords()
-		f.EachRecord(func(r *kgo.Record) {
-			acks.Add(1)
-			client.Produce(ctx, &kgo.Record{Topic: s.output(echoTopic), Partition: r.Partition, Key: r.Key, Value: r.Value},
-				func(_ *kgo.Record, err error) {
-					if err != nil {
-						failed.CompareAndSwap(nil, &err)
-					}
-					acks.Done()
-				})
-		})
-	}
-	acks.Wait()
-	if err := failed.Load(); err != nil {
-		return gauge.Result{}, *err
-	}
-	return m.Stop("echo floor, mix "+s.mix.Name, want), nil
+	return s.feed().Echo(ctx, "echo floor, mix "+s.mix.Name, s.output(echoTopic), want, kgo.ConsumePartitions(at))
 }

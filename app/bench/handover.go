@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tidemark/tidemark/app/bench/feed"
 	"github.com/tidemark/tidemark/app/bench/gauge"
 	"github.com/tidemark/tidemark/internal/traffic"
 )
@@ -139,7 +140,7 @@ func (s *stage) trickle(ctx context.Context, stop <-chan struct{}) error {
 	for {
 		select {
 		case <-tick.C:
-			if err := s.produce(ctx, s.client, s.next(25)); err != nil {
+			if err := s.produce(ctx, s.client, feed.Next(s.gen, 25)); err != nil {
 				return err
 			}
 		case <-stop:

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tidemark/tidemark/app/bench/feed"
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/processor"
@@ -58,7 +58,7 @@ func newStage(ctx context.Context, env Env, mix traffic.Mix) (*stage, error) {
 		prefix: fmt.Sprintf("bench-%d-%s-", time.Now().UnixNano(), mix.Name),
 	}
 	var err error
-	if s.client, err = s.producer(); err != nil {
+	if s.client, err = s.feed().Producer(); err != nil {
 		return nil, err
 	}
 	s.adm = kadm.NewClient(s.client)
@@ -72,13 +72,6 @@ func newStage(ctx context.Context, env Env, mix traffic.Mix) (*stage, error) {
 		return nil, errors.Join(err, s.close(ctx))
 	}
 	return s, nil
-}
-
-// producer writes as a busy chat server does: batches of at most 64 KiB.
-func (s *stage) producer(opts ...kgo.Opt) (*kgo.Client, error) {
-	return kgo.NewClient(append(opts, kgo.SeedBrokers(s.env.Brokers...), kgo.ProducerBatchCompression(kgo.Lz4Compression()),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(64<<10), kgo.MaxBufferedRecords(200_000),
-		kgo.ProducerLinger(5*time.Millisecond))...)
 }
 
 func (s *stage) input(i events.Input) string { return s.prefix + events.InputTopics[i] }
@@ -104,66 +97,25 @@ func (s *stage) close(ctx context.Context) error {
 	return errors.Join(err, answers.Error())
 }
 
-// next returns the next n events, for produce.
-func (s *stage) next(n int) func(emit func(*traffic.Event)) {
-	return func(emit func(*traffic.Event)) {
-		for range n {
-			e := s.gen.Next()
-			emit(&e)
-		}
-	}
-}
-
 // write produces the next n events.
 func (s *stage) write(ctx context.Context, n int) error {
 	s.env.report("writing %d events of mix %s", n, s.mix.Name)
-	return s.produce(ctx, s.client, s.next(n))
+	return s.produce(ctx, s.client, feed.Next(s.gen, n))
 }
 
 // withhold produces the next n events in a transaction, so that only consumers of uncommitted
 // records see them. release commits it.
 func (s *stage) withhold(ctx context.Context, n int) (release func() error, err error) {
 	s.env.report("writing %d events of mix %s to measure with", n, s.mix.Name)
-	client, err := s.producer(kgo.TransactionalID(s.prefix+"withheld"), kgo.TransactionTimeout(10*time.Minute))
-	if err != nil {
-		return nil, err
-	}
-	err = client.BeginTransaction()
-	if err == nil {
-		err = s.produce(ctx, client, s.next(n))
-	}
-	if err != nil {
-		client.Close()
-		return nil, err
-	}
-	return func() error {
-		defer client.Close()
-		return client.EndTransaction(ctx, kgo.TryCommit)
-	}, nil
+	return s.feed().Withhold(ctx, feed.Next(s.gen, n))
 }
 
-func (s *stage) produce(ctx context.Context, client *kgo.Client, each func(emit func(*traffic.Event))) error {
-	var failed atomic.Pointer[error]
-	each(func(e *traffic.Event) {
-		topic := s.input(e.Input)
-		kv := make([]byte, 0, len(e.Key)+len(e.Value))
-		kv = append(append(kv, e.Key...), e.Value...)
-		client.Produce(ctx, &kgo.Record{
-			Topic: topic, Partition: events.PartitionOf(e.Key, livePartitions), Timestamp: time.UnixMilli(e.Millis),
-			Key: kv[:len(e.Key):len(e.Key)], Value: kv[len(e.Key):],
-		}, func(_ *kgo.Record, err error) {
-			if err != nil {
-				failed.CompareAndSwap(nil, &err)
-			}
-		})
-	})
-	if err := client.Flush(ctx); err != nil {
-		return err
-	}
-	if err := failed.Load(); err != nil {
-		return fmt.Errorf("produce mix %s: %w", s.mix.Name, *err)
-	}
-	return nil
+func (s *stage) produce(ctx context.Context, client *kgo.Client, all feed.Events) error {
+	return s.feed().Write(ctx, client, all)
+}
+
+func (s *stage) feed() feed.Feed {
+	return feed.Feed{Brokers: s.env.Brokers, Mix: s.mix, Prefix: s.prefix, Partitions: livePartitions}
 }
 
 // ends returns the end offsets of the input topics, by partition.
