@@ -23,6 +23,8 @@ type Mix struct {
 	Threads    int // one message and one read in this many is in a thread, 0 = none
 
 	Uniform bool // all channels are equally busy
+
+	Heavy int // users beside Users, who take turns as the last member of every channel with HasHeavy
 }
 
 // Mixes by name.
@@ -87,8 +89,25 @@ func ChannelID(c int) string { return fmt.Sprintf("chn_%09d", c) }
 // UserID names user u.
 func UserID(u int) string { return fmt.Sprintf("usr_%09d", u) }
 
+// heavyEvery is how many channels there are for each that has a heavy member.
+const heavyEvery = 8
+
+// HasHeavy reports whether the last member of channel c is one of the mix's heavy users.
+func (m Mix) HasHeavy(c int) bool { return m.Heavy > 0 && c%heavyEvery == 0 }
+
+// HeavyChannels are the channels of heavy user n, of Heavy.
+func (m Mix) HeavyChannels(n int) (channels []int) {
+	for c := n * heavyEvery; c < m.Channels; c += m.Heavy * heavyEvery {
+		channels = append(channels, c)
+	}
+	return channels
+}
+
 // Member is the user who is member j of channel c.
 func (m Mix) Member(c, j int) int {
+	if j == m.Members-1 && m.HasHeavy(c) {
+		return m.Users + c/heavyEvery%m.Heavy
+	}
 	base := int((uint64(c)*0x9E3779B97F4A7C15)>>33) % m.Users
 	return (base + j*7) % m.Users
 }
@@ -138,7 +157,7 @@ func (g *Generator) Next() Event {
 	}
 	g.reads, g.news = g.mix.Reads, g.mix.Deliveries
 	g.at = g.draw()
-	return g.message(g.at)
+	return g.Message(g.at)
 }
 
 // inThread reports whether the next event of a channel is in its thread.
@@ -153,7 +172,8 @@ func (g *Generator) draw() int {
 	return g.perm[g.zipf.Uint64()]
 }
 
-func (g *Generator) message(c int) Event {
+// Message is a message into channel c.
+func (g *Generator) Message(c int) Event {
 	g.sent++
 	reply := g.inThread(c)
 	if !reply {

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/tidemark/tidemark/events"
@@ -76,5 +77,43 @@ func testMix(t *testing.T, m Mix) {
 	}
 	if messages != (n+m.Reads+m.Deliveries)/(1+m.Reads+m.Deliveries) {
 		t.Fatalf("%d messages in %d events", messages, n)
+	}
+}
+
+// TestHeavy: heavy users are members of their channels and of no others, the channels of a mix with
+// fewer channels have the same members, and the number of pairs is that of the mix without them.
+func TestHeavy(t *testing.T) {
+	m := Mixes["G"]
+	m.Channels, m.Users, m.Heavy = 3_200, 6_400, 10
+	few := m
+	few.Channels = 320
+	in := map[int][]int{}
+	for c := range m.Channels {
+		channel := map[int]bool{}
+		for j := range m.Members {
+			u := m.Member(c, j)
+			channel[u] = true
+			if c < few.Channels && few.Member(c, j) != u {
+				t.Fatalf("member %d of channel %d is %d, and %d of fewer channels", j, c, u, few.Member(c, j))
+			}
+			if u >= m.Users {
+				in[u-m.Users] = append(in[u-m.Users], c)
+			}
+		}
+		if len(channel) != m.Members || m.HasHeavy(c) != (m.Member(c, m.Members-1) >= m.Users) {
+			t.Fatalf("channel %d has %d members, the last is %d", c, len(channel), m.Member(c, m.Members-1))
+		}
+	}
+	if len(in) != m.Heavy {
+		t.Fatalf("%d users are heavy", len(in))
+	}
+	for n, channels := range in {
+		if len(channels) != 40 || !slices.Equal(channels, m.HeavyChannels(n)) {
+			t.Errorf("user %d is in channels %v, want %v", n, channels, m.HeavyChannels(n))
+		}
+	}
+	m.Heavy = 0
+	if m.HasHeavy(0) || m.Member(0, m.Members-1) >= m.Users {
+		t.Error("a mix has heavy users without Heavy")
 	}
 }

@@ -5,6 +5,9 @@
 //	fold.go       the benches fold and scale
 //	memory.go     the bench memory
 //	cold.go       the bench cold
+//	cold_part.go  a partition with cold channels
+//	cold_ask.go   queries of cold channels, alone and beside traffic
+//	cold_serve.go the same by HTTP
 //	logs.go       the bench logs: what old messages take
 //	snapshot.go   the bench snapshot
 //	readfs.go     counts what a snapshot reads

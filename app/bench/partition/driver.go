@@ -160,9 +160,10 @@ func (d *driver) foldAll(recs []record) error {
 		}
 	}
 	d.drainNow()
-	clear(d.messages[:]) // they borrow from recs
+	clear(d.messages[:]) // they borrow from recs, of which all are one block of memory
 	clear(d.reads[:])
 	clear(d.news[:])
+	clear(d.channels[:cap(d.channels)])
 	return d.p.Err()
 }
 
@@ -219,10 +220,13 @@ func records(next func() traffic.Event, n int) []record {
 }
 
 // join folds the joins of a mix.
-func (d *driver) join(g *traffic.Generator) (err error) {
+func (d *driver) join(g *traffic.Generator) error { return d.begin(g.Joins) }
+
+// begin folds the messages with which a mix begins. No query may run meanwhile.
+func (d *driver) begin(each func(emit func(*traffic.Event))) (err error) {
 	var m events.Message
 	n := 0
-	g.Joins(func(e *traffic.Event) {
+	each(func(e *traffic.Event) {
 		if err != nil {
 			return
 		}

@@ -1,0 +1,141 @@
+package partition
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/tidemark/tidemark/app/bench/gauge"
+	"github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/projections"
+)
+
+// coldPart is a partition with joined channels, in a directory of its own. Those with a heavy user
+// have a message.
+type coldPart struct {
+	d   *driver
+	dir string
+}
+
+func openCold(mix traffic.Mix, r room) (*coldPart, error) {
+	dir, err := os.MkdirTemp("", "tidemark-bench-")
+	if err != nil {
+		return nil, err
+	}
+	d, err := openWith(filepath.Join(dir, "store"), projections.DefaultSettings(), r)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	p := &coldPart{d, dir}
+	g, channel := traffic.New(mix), 0
+	err = d.begin(func(emit func(*traffic.Event)) {
+		g.Joins(func(e *traffic.Event) {
+			emit(e)
+			if mix.HasHeavy(channel) {
+				m := g.Message(channel)
+				emit(&m)
+			}
+			channel++
+		})
+	})
+	if err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+func (p *coldPart) close() (err error) {
+	if p.d != nil {
+		err = p.d.close()
+	}
+	return errors.Join(err, os.RemoveAll(p.dir))
+}
+
+// reopen closes the partition and returns how long it takes to open it, and until its cold channels
+// are listed.
+func (p *coldPart) reopen(r room) (opened, listed time.Duration, err error) {
+	was := p.d
+	p.d = nil
+	if err := was.close(); err != nil {
+		return 0, 0, err
+	}
+	runtime.GC()
+	t0 := time.Now()
+	r.later = true
+	d, err := openWith(filepath.Join(p.dir, "store"), projections.DefaultSettings(), r)
+	if err != nil {
+		return 0, 0, err
+	}
+	p.d = d
+	opened = time.Since(t0)
+	for more := true; more && err == nil; {
+		more, err = d.p.List(1024)
+	}
+	return opened, time.Since(t0), err
+}
+
+// cost returns the CPU seconds of a million events of a mix, after a quarter as many for a steady
+// state. g continues an earlier run of the mix; nil begins one. heap is the memory limit of the heap
+// without the events and their generator. cost calls ready, if not nil, when it begins to fold.
+func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64, ready func()) (float64, error) {
+	before := inHeap()
+	if g == nil {
+		g = traffic.New(mix)
+	}
+	first, recs := records(g.Next, n/4), records(g.Next, n)
+	debug.SetMemoryLimit(heap + max(inHeap()-before, 0))
+	defer debug.SetMemoryLimit(heap)
+	if ready != nil {
+		ready()
+	}
+	if err := p.d.foldAll(first); err != nil {
+		return 0, err
+	}
+	runtime.GC()
+	m := &gauge.Meter{}
+	m.Start()
+	if err := p.d.foldAll(recs); err != nil {
+		return 0, err
+	}
+	r := m.Stop("", n)
+	runtime.KeepAlive(first) // as the limit assumes
+	runtime.KeepAlive(g)
+	return r.CPU, nil
+}
+
+// steady folds the next n events of g at a rate per second, and drains and cuts as often as a node.
+// It calls ready when it begins.
+func (p *coldPart) steady(g *traffic.Generator, n, rate int, heap int64, ready func()) error {
+	const drains, cuts = 100, 1 // a second
+	before := inHeap()
+	recs := records(g.Next, n)
+	debug.SetMemoryLimit(heap + max(inHeap()-before, 0))
+	defer debug.SetMemoryLimit(heap)
+	ready()
+	began := time.Now()
+	for from, turn := 0, 1; from < n; turn++ {
+		to := min(turn*rate/drains, n)
+		time.Sleep(time.Until(began.Add(time.Duration(turn) * time.Second / drains)))
+		if err := p.d.foldAll(recs[from:to]); err != nil {
+			return err
+		}
+		if turn%(drains/cuts) == 0 {
+			if err := p.d.cutNow(); err != nil {
+				return err
+			}
+		}
+		from = to
+	}
+	return nil
+}
+
+// inHeap returns the memory of everything that is in use in the heap.
+func inHeap() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
