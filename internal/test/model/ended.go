@@ -64,14 +64,10 @@ func (t *timeline) told(c *channel, p *post) int64 {
 // upTo returns the last message of seen, which is a prefix of the channel, whose time is at or
 // before a time, for an event at log time now of its own topic. Where the event does not remember
 // the message after that, the log may have only the time of its block: then it is the last message
-// before that block. The next message that is posted may be one that it does not remember as well.
+// before that block.
 func (t *timeline) upTo(c *channel, seen []*post, time, now int64) uint32 {
 	seq := lastSeq(seen, func(p *post) bool { return p.time <= time })
-	next := t.logTime
-	if seq < c.head() {
-		next = c.at(seq + 1).logTime
-	}
-	if seeded := c.seeded(); seq >= seeded && !t.remembers(next, now) {
+	if seeded := c.seeded(); seq >= seeded && seq < c.head() && !t.remembers(c.at(seq+1).logTime, now) {
 		return seeded + (seq-seeded)/blockLen*blockLen
 	}
 	return seq

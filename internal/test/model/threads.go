@@ -84,11 +84,7 @@ func (m *Model) followOf(r *reader, user, channelID string) (f follow) {
 		}
 	}
 	if said != nil {
-		start := lastSeq(r.seen(said), func(p *post) bool { return p.time <= said.event.OccurredAt })
-		if start < r.channel.head() { // else the next message decides it
-			start = r.timeline.upTo(r.channel, r.seen(said), said.event.OccurredAt, said.now)
-		}
-		f.from(start)
+		f.from(r.timeline.upTo(r.channel, r.seen(said), said.event.OccurredAt, said.now))
 	}
 	return f
 }

@@ -23,7 +23,7 @@ func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr
 			if h.Closed {
 				b.read(h.Seq, h.At, h.Offset)
 			} else if h.By == state.ByTime {
-				b.read(p.Reach(c, h.Now), h.At, h.Offset)
+				b.read(c.HeadSeq, h.At, h.Offset)
 			}
 		case state.KindWithThreads:
 			b.threads.Raise(h.Seq, h.Offset)
@@ -36,7 +36,7 @@ func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr
 				continue
 			}
 			if !h.Head {
-				h.HeadSeq = p.openHead(c, &h)
+				h.HeadSeq = c.HeadSeq
 			}
 			h.Head = true
 			if _, effective := p.mark(c, r, &b, work, &h, 0, true); effective {

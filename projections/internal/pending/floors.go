@@ -11,7 +11,7 @@ import (
 // up to the floor do not lift the pointer; later timeline decides where the floor is.
 
 // headAt returns the last seq that is before a mark with this head, and whether it is final. Until
-// it is final, headAt returns how far it reaches so far: nearly always to the channel's head.
+// it is final, headAt returns the channel's head.
 func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 	lapsed := p.MessageTime > f.Horizon
 	if f.By == state.BySeq {
@@ -26,15 +26,12 @@ func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 	if (c.HeadSeq > 0 && c.Time > f.Val) || lapsed {
 		return p.SeqBefore(c, f.Val, f.Horizon, f.Now), true
 	}
-	return p.Reach(c, f.Now), false
+	return c.HeadSeq, false
 }
 
-// openHead returns the head of a mark that is not final.
-func (p *Fold) openHead(c *state.Channel, h *state.PendingEvent) uint32 {
-	if h.HeadBy == state.ByTime {
-		return p.Reach(c, h.Now)
-	}
-	return c.HeadSeq
+// keepsHead reports whether own posts below the head of a mark, as it is now, stay below it.
+func (p *Fold) keepsHead(h *state.PendingEvent) bool {
+	return h.Head || h.HeadBy != state.ByTime || p.KeepsReach(h.At, h.Now)
 }
 
 // openFloor returns how far the open floors of a pair reach, or 0.

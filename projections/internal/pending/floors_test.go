@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -93,5 +94,33 @@ func TestAddFloor(t *testing.T) {
 	w.addFloor(&b, x, mark(state.ByTime, 50, 500))
 	if b.floorH != state.NoOwn || len(x.Floors) != 0 {
 		t.Errorf("of an erased user: floor %d, %v", b.floorH, x.Floors)
+	}
+}
+
+// TestAMarkWaitsWhileItsHeadMayGoBack: if the log ends, a mark without a head waits while a message
+// that it does not remember may be posted, and take its head back to the end of a block.
+func TestAMarkWaitsWhileItsHeadMayGoBack(t *testing.T) {
+	const day = 24 * hour
+	for name, c := range map[string]struct {
+		at, log int64 // time of the mark, then log time of chat.messages
+		waits   bool
+	}{
+		"an old mark":                       {10, 2, true},
+		"after chat.messages has caught up": {10, 13 * day, false},
+		"a mark of now":                     {20 * day, 2, false},
+	} {
+		w := newWorld(func(s *identity.Settings) { s.TrimLog, s.IndexRetention = true, hour })
+		w.post(true, 1)
+		mark := event(state.KindMark, 1, 20*day)
+		mark.By, mark.Seq, mark.HeadBy, mark.At = state.BySeq, 1, state.ByTime, c.at
+		w.hold(mark)
+		w.MessageTime = c.log
+		w.Settle(w.ref)
+		if x := w.extra(); (len(x.Unsettled) == 1) != c.waits || (len(x.Floors) == 0) != c.waits {
+			t.Errorf("%s: %d events wait, %d floors are open", name, len(x.Unsettled), len(x.Floors))
+		}
+		if _, floor, at, _, _, _ := w.Evaluate(w.channel(), w.row(), w.extra()); floor != 1 || at != c.at {
+			t.Errorf("%s: floor %d, pointer by a read at %d", name, floor, at)
+		}
 	}
 }

@@ -88,12 +88,12 @@ func (p *Fold) Settle(ref uint32) bool {
 		m := p.foldFront(&b, x)
 		changed = changed || m
 		k := slices.IndexFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
-		if k < 0 || !x.Unsettled[k].Closed || (x.Unsettled[k].HeadBy == state.ByID && !x.Unsettled[k].Head) {
+		if k < 0 || !x.Unsettled[k].Closed || (x.Unsettled[k].HeadBy == state.ByID && !x.Unsettled[k].Head) || !p.keepsHead(&x.Unsettled[k]) {
 			break
 		}
 		h := x.Unsettled[k]
 		if !h.Head {
-			h.HeadSeq = p.openHead(c, &h)
+			h.HeadSeq = c.HeadSeq
 		}
 		trial := b
 		first := k == 0 && !p.awaitsThreads(r, b.threads.From, h.Offset)

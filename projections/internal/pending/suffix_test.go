@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -62,10 +63,30 @@ func drawPending(t *rapid.T) (out []drawn) {
 	return out
 }
 
+// drawForgetful draws events of a chat.reads that may be so far ahead that they remember no message,
+// if the log ends after an hour and a week.
+func drawForgetful(t *rapid.T) (out []drawn) {
+	now := int64(1)
+	for i := range rapid.IntRange(1, 7).Draw(t, "events") {
+		now += rapid.SampledFrom([]int64{0, 1, hour, 8 * 24 * hour, 20 * 24 * hour}).Draw(t, "event step")
+		h := event(rapid.SampledFrom([]uint8{state.KindRead, state.KindMark, state.KindMark}).Draw(t, "kind"), int64(i), now)
+		h.By, h.Seq = state.BySeq, uint32(rapid.IntRange(1, 13).Draw(t, "seq"))
+		old := max(1, now-rapid.SampledFrom([]int64{0, 1, 8 * 24 * hour, 20 * 24 * hour, 60 * 24 * hour}).Draw(t, "old"))
+		switch {
+		case h.Kind == state.KindMark:
+			h.HeadBy, h.At = state.ByTime, old
+		case rapid.Bool().Draw(t, "by time"):
+			h.By, h.Seq, h.Time = state.ByTime, 0, old
+		}
+		out = append(out, drawn{waiting: &h})
+	}
+	return out
+}
+
 // describe folds posts and events in an order. It returns the pair's row and waiting events,
 // without cached fields.
-func describe(list []drawn) (string, *world) {
-	w := newWorld()
+func describe(list []drawn, change ...func(*identity.Settings)) (string, *world) {
+	w := newWorld(change...)
 	for _, d := range list {
 		if d.waiting != nil {
 			w.hold(*d.waiting)
@@ -86,9 +107,18 @@ func describe(list []drawn) (string, *world) {
 
 // TestNormalForm: the held events are a function of the timeline and of the user's events, not of
 // their order of arrival. Settling them again changes nothing, and neither does an evaluation.
-func TestNormalForm(t *testing.T) {
+func TestNormalForm(t *testing.T) { checkNormalForm(t, drawPending) }
+
+// TestNormalFormIfTheLogEnds: a mark without a head waits while a later post can take its head back
+// to the end of a block.
+func TestNormalFormIfTheLogEnds(t *testing.T) {
+	checkNormalForm(t, drawForgetful, func(s *identity.Settings) { s.TrimLog, s.IndexRetention = true, hour })
+}
+
+func checkNormalForm(t *testing.T, events func(*rapid.T) []drawn, change ...func(*identity.Settings)) {
+	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
-		posts, waiting := drawPosts(t), drawPending(t)
+		posts, waiting := drawPosts(t), events(t)
 		mixed := []drawn{}
 		for i, j := 0, 0; i < len(posts) || j < len(waiting); {
 			if j == len(waiting) || (i < len(posts) && rapid.Bool().Draw(t, "a post")) {
@@ -99,9 +129,9 @@ func TestNormalForm(t *testing.T) {
 				j++
 			}
 		}
-		want, w := describe(append(append([]drawn{}, posts...), waiting...))
+		want, w := describe(append(append([]drawn{}, posts...), waiting...), change...)
 		for name, order := range map[string][]drawn{"events first": append(append([]drawn{}, waiting...), posts...), "mixed": mixed} {
-			if got, _ := describe(order); got != want {
+			if got, _ := describe(order, change...); got != want {
 				t.Fatalf("%s:\n%s\nposts first:\n%s", name, got, want)
 			}
 		}

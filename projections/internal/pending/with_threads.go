@@ -64,11 +64,11 @@ func (p *Fold) openWithThreads(r *state.Row) []state.PendingEvent {
 }
 
 // readOpen adds to w how far the open reads with_threads before an offset reach so far: a read up
-// to a time reaches the head, or nearly (State.Reach). It returns the reads from that offset on.
+// to a time reaches the head. It returns the reads from that offset on.
 func (p *Fold) readOpen(w *state.WithThreads, c *state.Channel, open []state.PendingEvent, before int64) (rest []state.PendingEvent) {
 	for len(open) > 0 && open[0].Offset < before {
 		if h := &open[0]; h.Use&state.ForThreads != 0 && h.By == state.ByTime && h.Offset >= w.From {
-			w.Raise(p.Reach(c, h.Now), h.Offset)
+			w.Raise(c.HeadSeq, h.Offset)
 		}
 		open = open[1:]
 	}

@@ -44,7 +44,6 @@ func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
 			w.Seqs.Push(int64(h.Seq), ref)
 		case state.ByTime:
 			w.Times.Push(h.Time, ref)
-			p.awaitRemembered(h.Now, ref)
 		}
 		p.Lapses.Push(h.Horizon, ref)
 	}
@@ -54,6 +53,7 @@ func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
 			p.Lapses.Push(h.Horizon, ref)
 		} else {
 			p.awaitFloor(w, h.Floor(p.Settings.TrimLog), ref)
+			p.awaitRemembered(h, ref)
 		}
 	}
 }
@@ -64,16 +64,15 @@ func (p *Fold) awaitFloor(w *state.Waiters, f state.FloorSpec, ref uint32) {
 		w.Seqs.Push(f.Val, ref)
 	} else {
 		w.Times.Push(f.Val, ref)
-		p.awaitRemembered(f.Now, ref)
 	}
 	p.Lapses.Push(f.Horizon, ref)
 }
 
-// awaitRemembered registers the trigger that makes an event reach the head (State.Reach): the last
-// log time of chat.messages that the event does not remember.
-func (p *Fold) awaitRemembered(now int64, ref uint32) {
-	if last := p.LastForgotten(now); p.Settings.TrimLog && p.MessageTime <= last {
-		p.Lapses.Push(last, ref)
+// awaitRemembered registers the trigger that lets a mark keep its open head (State.KeepsReach): the
+// last log time of chat.messages that the mark does not remember.
+func (p *Fold) awaitRemembered(h *state.PendingEvent, ref uint32) {
+	if h.HeadBy == state.ByTime && !p.KeepsReach(h.At, h.Now) {
+		p.Lapses.Push(p.LastForgotten(h.Now), ref)
 	}
 }
 

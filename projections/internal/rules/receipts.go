@@ -52,13 +52,15 @@ func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.Pendin
 	x.OpenReads = append(x.OpenReads, k)
 	p.awaitEvent(&p.EnsureExtra(c).Wait, &k, ref)
 	p.TouchPairExtra(ref, r)
-	to := p.Reach(c, h.Now)
-	if use&state.ForThreads != 0 && h.By == state.ByTime && to > 0 {
+	if h.By != state.ByTime || c.HeadSeq == 0 {
+		return true, false
+	}
+	if use&state.ForThreads != 0 {
 		p.threadsRead(c, r, before)
 		threads = true
 	}
-	if use&state.ForOthers != 0 && h.By == state.ByTime && to > 0 {
-		p.newReceipt(ref, c, r, readReceipt(use), to, h.At)
+	if use&state.ForOthers != 0 && p.KeepsReach(h.Time, h.Now) { // others never hear of a read that is taken back
+		p.newReceipt(ref, c, r, readReceipt(use), c.HeadSeq, h.At)
 	}
 	return true, threads
 }
@@ -154,16 +156,18 @@ func (p *Fold) SettleOpen(ref uint32) {
 	if threads > 0 {
 		before = p.ThreadsReached(c, r)
 	}
-	x.OpenReads = p.settleList(ref, c, r, x.OpenReads, func(h *state.PendingEvent) { p.receive(ref, c, r, h, h.Use) })
+	x.OpenReads = p.settleList(ref, c, r, x.OpenReads, func(h *state.PendingEvent) {
+		if h.By == state.ByTime && h.Use&state.ForFar != 0 && h.Seq+1 < c.HeadSeq { // back to the end of a block
+			p.PairMayHaveChanged(ref)
+		}
+		p.receive(ref, c, r, h, h.Use)
+	})
 	x.WaitingDeliveries = p.settleList(ref, c, r, x.WaitingDeliveries, func(h *state.PendingEvent) { p.deliver(ref, c, r, h) })
 	if len(x.OpenReads)+len(x.WaitingDeliveries) != n {
 		p.TouchPairExtra(ref, r)
 	}
 	if threads != forThreadsIn(x.OpenReads) {
 		p.threadsRead(c, r, before)
-		if p.Settings.TrimLog {
-			p.followsChanged(r) // they may have reached less until this record (State.Reach)
-		}
 	}
 }
 

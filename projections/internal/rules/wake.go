@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -37,26 +36,6 @@ func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
 		p.wake(w.Times.Pop())
 	}
 	p.openChanged(ci, c)
-	if p.Settings.TrimLog && (c.HeadSeq-p.SeedOf(c))%history.BlockLen == 0 && !p.Remembers(p.MessageTime, p.ReadTime) {
-		for _, at := range w.Times { // events that remember no message yet reach whole blocks
-			p.reachChanged(at.Row)
-		}
-	}
-}
-
-// reachChanged marks what an open time target of a row may have changed.
-func (p *Fold) reachChanged(ref uint32) {
-	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel == 0 {
-		return
-	}
-	r := p.Rows.At(ref)
-	x := p.ExtraOfPair(r)
-	if x.Reaches(nil) {
-		p.PairMayHaveChanged(ref)
-	}
-	if r.Flags&state.RowThread == 0 {
-		p.followsChanged(r)
-	}
 }
 
 // awaitsID reports whether the pair still holds an event that waits for this id.
@@ -72,25 +51,8 @@ func (p *Fold) awaitsID(ref uint32, id []byte) bool {
 // wakeLapsed settles the rows whose triggers log time has passed.
 func (p *Fold) wakeLapsed() {
 	for len(p.Lapses) > 0 && p.Lapses[0].Key < p.MessageTime {
-		key := p.Lapses[0].Key
-		ref := p.Lapses.Pop()
-		reaches := p.Settings.TrimLog && p.remembersFrom(ref, key)
-		p.wake(ref)
-		if reaches {
-			p.reachChanged(ref)
-		}
+		p.wake(p.Lapses.Pop())
 	}
-}
-
-// remembersFrom reports whether the trigger with this key is that of awaitRemembered for an open
-// time target of a row, which reaches the head from now on.
-func (p *Fold) remembersFrom(ref uint32, key int64) bool {
-	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel == 0 {
-		return false
-	}
-	x := p.ExtraOfPair(p.Rows.At(ref))
-	caughtUp := func(now int64) bool { return p.LastForgotten(now) == key }
-	return x.Reaches(caughtUp) || (x != nil && slices.ContainsFunc(x.OpenReads, func(h state.PendingEvent) bool { return caughtUp(h.Now) }))
 }
 
 func (p *Fold) wake(ref uint32) {

@@ -29,13 +29,13 @@ func (p *State) WholeAt(c *Channel, t int64) uint32 {
 	return wholeBlocks(seed, s)
 }
 
-// Reach returns how far an event reaches at least that is up to a time which the channel has not
-// passed: SeqBefore can only become more. now is the log time of the event's own topic.
-func (p *State) Reach(c *Channel, now int64) uint32 {
-	if p.Remembers(p.MessageTime, now) || c.HeadSeq == 0 {
-		return c.HeadSeq
-	}
-	return wholeBlocks(p.SeedOf(c), c.HeadSeq)
+// KeepsReach reports whether an event up to a time, which reaches the head while the channel has not
+// passed the time, keeps what it reaches: SeqBefore will not go back to the end of a block, because
+// the event remembers the first message after the time, whenever that is posted. now is the log time
+// of the event's own topic. The result depends on the log time of the whole partition, so no view
+// may depend on it.
+func (p *State) KeepsReach(t, now int64) bool {
+	return p.Remembers(max(t, p.MessageTime), now)
 }
 
 // HeadLog is what Told needs of a channel.

@@ -88,18 +88,6 @@ func (x *PairExtra) OpenInTime() bool {
 	return slices.ContainsFunc(x.Unsettled, func(h PendingEvent) bool { return h.Kind == KindRead && h.By == ByTime && !h.Closed })
 }
 
-// Reaches reports whether an open time target or an open head by time may move the pointer, of those
-// with a log time that which accepts; nil accepts all.
-func (x *PairExtra) Reaches(which func(now int64) bool) bool {
-	if x == nil {
-		return false
-	}
-	accepts := func(now int64) bool { return which == nil || which(now) }
-	return slices.ContainsFunc(x.Unsettled, func(h PendingEvent) bool {
-		return accepts(h.Now) && ((!h.Closed && h.By == ByTime) || (h.Kind == KindMark && !h.Head && h.HeadBy == ByTime))
-	}) || slices.ContainsFunc(x.Floors, func(f FloorSpec) bool { return f.By == ByTime && accepts(f.Now) })
-}
-
 // FloorSpec is the open head of an applied mark: by time (own posts at or before it are below the
 // floor) or by seq.
 type FloorSpec struct {
@@ -153,7 +141,7 @@ func (p *State) OpenTo(c *Channel, x *PairExtra, use uint8, past uint32) (seq ui
 		if h.Use&use != use || h.By != ByTime {
 			continue
 		}
-		to := p.Reach(c, h.Now)
+		to := c.HeadSeq
 		switch {
 		case to < past:
 		case !ok, past == 0 && to > seq:
