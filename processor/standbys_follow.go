@@ -13,7 +13,9 @@ import (
 )
 
 // Standbys fold up to the offsets that the group has committed and no further (steps/standby.go).
-// The same offsets show which of the partitions that will move here have nearly caught up.
+// The same offsets show which of the partitions that will move here have nearly caught up. They move
+// once they also know all channels of their users, because until then the old owner can answer calls
+// about users and this member cannot.
 
 // committed returns the group's offsets of the partitions for which it has all three.
 func (s *standbys) committed(ctx context.Context) (map[int32]projections.Position, error) {
@@ -89,18 +91,22 @@ func (s *standbys) order(w *steps.Worker, committed projections.Position, logs *
 	return opening.Order{Plan: plan, Ends: h.End, Standby: true}, nil
 }
 
-// moveIfNear asks for a rebalance once the partitions that will move here have nearly caught up.
+// moveIfNear asks for a rebalance once the partitions that will move here have nearly caught up and
+// are listed. After warmPatience those that have nearly caught up are enough.
 func (s *standbys) moveIfNear(committed map[int32]projections.Position) {
 	s.p.mu.Lock()
 	defer s.p.mu.Unlock()
-	near := 0
+	near, ready := 0, 0
 	for _, n := range s.want.Warming {
 		if w := s.workers[n]; w != nil && w.Tails.Load() && 2*opening.Behind(committed[n], w.Progress.At()) <= s.p.cfg.NearRecords {
 			near++
+			if w.Fold.Listed() {
+				ready++
+			}
 		}
 	}
 	waited := s.p.cfg.Now().Sub(s.since) >= warmPatience
-	if near == 0 || s.asked && !waited || near < len(s.want.Warming) && !waited {
+	if near == 0 || !waited && (s.asked || ready < len(s.want.Warming)) {
 		return
 	}
 	s.asked, s.since = true, s.p.cfg.Now()

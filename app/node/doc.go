@@ -16,6 +16,7 @@
 //	traces.go     spans for a collector, if one is named
 //	statecodes.go the codes of what is wrong now, as a metric
 //	doors.go      the listeners
+//	stop.go       what a stop takes at most, and what it leaves
 //	cluster.go    what this node reports to others, and asks them
 //	verify.go     compares a partition with its topics, for the page
 //	ui.go         the page

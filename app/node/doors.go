@@ -1,7 +1,6 @@
 package node
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -152,15 +151,3 @@ func (n *Node) limits() query.Limits {
 
 // serve serves a listener until drain.
 func (n *Node) serve(d served) error { return d.Serve(d.listener, n.cfg.TLS) }
-
-// drain answers the calls in progress, and cuts off those that take longer than drainTimeout.
-func (n *Node) drain() {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
-	for _, d := range n.doors {
-		if err := d.Shutdown(ctx); err != nil {
-			n.cfg.Logger.Warn("calls were cut off when the listener closed", "listener", d.name, "err", err)
-			_ = d.Close() // the remaining calls are being cut off
-		}
-	}
-}

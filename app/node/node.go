@@ -181,7 +181,7 @@ func (n *Node) addProcessor(partitions int32) error {
 		n.router = &router{p, partitions}
 		return nil
 	}
-	n.parts = append(n.parts, part{name: "processor", run: p.Run, ready: p.Ready})
+	n.parts = append(n.parts, part{name: processorPart, run: p.Run, ready: p.Ready})
 	n.past = travel.New(travel.Config{Fold: pc, Snapshots: c.Snapshots, Logger: c.Logger.With("role", "past")})
 	n.past.Clean()
 	if c.CheckChannels > 0 {
@@ -194,10 +194,11 @@ func (n *Node) addProcessor(partitions int32) error {
 // Run serves until ctx is done, then stops cleanly and returns nil. If a part fails the node stops
 // as well, and the error names the part.
 //
-// A stop has this order. First /readyz answers 503, streams end, sockets are closed and open calls
-// are answered. Then partitions finish, publish, write their stores and are handed over. All steps
-// share one deadline, StopTimeout from the beginning of the stop, even if brokers, Redis or disks
-// hang.
+// A stop has this order. First /readyz answers 503, streams end and sockets are closed. Then
+// partitions finish, publish, write their stores and are handed over, while calls are still answered,
+// so that nobody waits for a partition longer than it takes to move. At last the listeners close, and
+// calls in progress are answered. All steps share one deadline, StopTimeout from the beginning of the
+// stop, even if brokers, Redis or disks hang.
 func (n *Node) Run(ctx context.Context) error {
 	c := &n.cfg
 	if n.memory.Limit > 0 {
@@ -254,12 +255,22 @@ func (n *Node) Run(ctx context.Context) error {
 	deadline := time.NewTimer(c.StopTimeout + stopMargin)
 	defer deadline.Stop()
 	stopSockets()
-	n.drain()
+	drain := sync.OnceFunc(n.drain)
+	if !running[processorPart] { // the other parts hand nothing over, and calls need them
+		drain()
+	}
 	stopParts()
+	late := time.NewTimer(c.StopTimeout - drainTimeout)
+	defer late.Stop()
 	for len(running) > 0 {
 		select {
 		case e := <-results:
 			note(e)
+			if e.name == processorPart {
+				drain()
+			}
+		case <-late.C:
+			drain()
 		case <-deadline.C:
 			return errors.Join(append(errs, fmt.Errorf("the node did not stop within %s: these parts are still running: %s. The "+
 				"process ends without them, and the next start repairs what they "+
@@ -268,31 +279,4 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.release()
 	return errors.Join(errs...)
-}
-
-// stopMargin is how much longer than its parts a stop may take.
-const stopMargin = 2 * time.Second
-
-// drainTimeout bounds how long calls in progress may take when the node stops.
-const drainTimeout = 3 * time.Second
-
-// release gives back the resources of New.
-func (n *Node) release() {
-	n.stop()
-	if n.processor != nil && (n.router != nil || !n.ran) {
-		closeUnrun(n.processor)
-	}
-	if n.client != nil {
-		n.client.Close()
-	}
-	if n.sockets != nil {
-		_ = n.sockets.Close() // presence expires by itself
-	}
-	if n.redis != nil {
-		_ = n.redis.Close() // its writes are done, or will be repeated
-	}
-	if n.blocks != nil {
-		n.blocks.Unref()
-	}
-	n.traces.close()
 }

@@ -37,7 +37,8 @@ type stopping struct {
 	kafka   *proxy.Line
 	redis   *proxy.Proxy
 	config  node.Config
-	written int // records
+	url     string // of the node that was started last
+	written int    // records
 }
 
 // TestStopEndsInEveryState: a stop ends in time at any moment, whatever hangs. Clients have
@@ -106,6 +107,39 @@ func TestStopEndsInEveryState(t *testing.T) {
 	}
 }
 
+// TestAStoppingNodeAnswers: a node answers calls until its partitions are handed over, which hanging
+// brokers delay here. Otherwise nobody would answer calls about them meanwhile.
+func TestAStoppingNodeAnswers(t *testing.T) {
+	s := newStopping(t)
+	n, run := s.start()
+	testkit.Await(t, "the node is ready", func() bool { return n.Ready().Ready })
+	s.write(2000)
+	s.kafka.Freeze()
+	done := make(chan error, 1)
+	go func() { done <- run() }()
+	testkit.Await(t, "the node stops", func() bool { return !n.Ready().Ready })
+	time.Sleep(500 * time.Millisecond) // enough to close listeners
+	resp, err := http.Get(s.url + "/healthz")
+	if err != nil {
+		t.Error(err)
+	} else {
+		resp.Body.Close()
+	}
+	select {
+	case err := <-done:
+		t.Errorf("the node has stopped already, so this shows nothing: %v", err)
+	default:
+	}
+	s.kafka.Mend()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if resp, err := http.Get(s.url + "/healthz"); err == nil {
+		resp.Body.Close()
+		t.Error("the listener is open after the stop")
+	}
+}
+
 // goroutines returns the stacks of all goroutines, to show what a stop waits for.
 func goroutines() string {
 	stacks := make([]byte, 1<<20)
@@ -136,6 +170,7 @@ func (s *stopping) start() (n *node.Node, run func() error) {
 		ln.Close()
 		s.t.Fatal(err)
 	}
+	s.url = c.Advertise
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
