@@ -61,8 +61,8 @@ func (k *cutting) cutGuest(ref uint32) {
 	k.note(r.Channel, c)
 	key := append(keys.AppendHot(k.rules.KeyScratch[:0], k.rules.Blobs.Get(c.ID), keys.HotGuest), k.rules.UserID(r.User)...)
 	k.rules.Scratch = k.rules.Scratch[:0]
-	if !r.Idle() {
-		k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
+	if !k.rules.Idle(r) {
+		k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.Whole(r), k.rules.ExtraOfPair(r))
 	}
 	if stored := r.Flags&state.RowStored != 0; stored != (len(k.rules.Scratch) > 0) {
 		k.guests = append(k.guests, ref)
@@ -124,8 +124,8 @@ func (p *Partition) trimExc(ref uint32) {
 	x := p.rules.ExtraOfPair(r)
 	x.Forget(r)
 	if x.Empty() {
-		p.rules.PairExtras.Drop(r.Extra)
-		r.Extra = 0
+		p.rules.DropExtra(r)
+		p.rules.Imply(r)
 	}
 }
 

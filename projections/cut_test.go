@@ -65,7 +65,7 @@ func TestRareCut(t *testing.T) {
 		m.IDs = append(m.IDs, fmt.Appendf(nil, "user%d", i))
 	}
 	p.rules.FoldMessage(&m, 0, 1)
-	if grown := p.rules.RareCut() - before; grown < pairs*128/4 || grown > p.Stats().HotBytes/2 {
+	if grown := p.rules.RareCut() - before; grown < pairs*64*2/5 || grown > p.Stats().HotBytes/2 {
 		t.Errorf("%d pairs, %d bytes of hot state, let %d more bytes be dirty", pairs, p.Stats().HotBytes, grown)
 	}
 	if got := state.RareCut(1 << 40); got != 256<<20 {

@@ -11,7 +11,7 @@ import (
 // the last one.
 func (p *Partition) drainRow(d *Deltas, ref uint32, c *state.Channel, r *state.Row, changed bool) {
 	if r.Flags&state.RowThread != 0 {
-		p.drainThread(d, c, r, p.rules.Threads.At(p.rules.Follows.At(r.Scope).Thread).Flags&state.ThreadReplied != 0)
+		p.drainThread(d, c, r, p.rules.Threads.At(p.rules.FollowOf(r).Thread).Flags&state.ThreadReplied != 0)
 		return
 	}
 	if x := p.rules.ExtraOfPair(r); x != nil && len(x.Unsettled)+len(x.Floors) > 0 || !changed {
@@ -64,14 +64,14 @@ func (p *Partition) beginDelta(c *state.Channel, r, pair *state.Row, s *rules.Sc
 	p.keepOwn(r, s)
 	m := &p.out
 	*m = events.UnreadDelta{
-		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID), ReadEpoch: r.Marks + 1, Stamp: p.rules.StampOf(c, pair),
+		UserID: p.rules.UserID(r.User), ChannelID: p.rules.Blobs.Get(c.ID), ReadEpoch: p.rules.RareOf(r).Marks + 1, Stamp: p.rules.StampOf(c, pair),
 	}
 	if s.Pointer > 0 {
-		m.LastRead = events.Ref{MessageID: p.idBytes(c, s.Pointer, &r.LastSeq, &r.LastID), Seq: s.Pointer}
+		p.outRead = append(p.outRead[:0], p.idBytes(c, r, state.ShownRead, s.Pointer)...) // the next idBytes may overwrite it
+		m.LastRead = events.Ref{MessageID: p.outRead, Seq: s.Pointer}
 		m.LastReadAt = s.At
 	}
-	if r.OutRow != 0 {
-		o := p.rules.OutRows[r.OutRow-1]
+	if o := p.rules.Listed(r); o != nil {
 		m.InstanceID = p.rules.Origins[o.From:o.To]
 	}
 	return m
@@ -81,7 +81,7 @@ func (p *Partition) beginDelta(c *state.Channel, r, pair *state.Row, s *rules.Sc
 func (p *Partition) setUnread(m *events.UnreadDelta, c *state.Channel, r *state.Row, n *rules.Counts) {
 	m.Unread = n.Unread
 	if n.First > 0 {
-		m.FirstUnread = events.Ref{MessageID: p.idBytes(c, n.First, &r.FirstSeq, &r.FirstID), Seq: n.First}
+		m.FirstUnread = events.Ref{MessageID: p.idBytes(c, r, state.ShownFirst, n.First), Seq: n.First}
 	}
 	m.FirstMention = p.firstMention(c, r, n)
 }
@@ -189,7 +189,7 @@ func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts
 	case seq == 0:
 		return events.Ref{}
 	case seq == n.First:
-		return events.Ref{MessageID: p.idBytes(c, seq, &r.FirstSeq, &r.FirstID), Seq: seq}
+		return events.Ref{MessageID: p.idBytes(c, r, state.ShownFirst, seq), Seq: seq}
 	case c.InTail(seq):
 		e := p.rules.EntryAt(c, seq)
 		return events.Ref{MessageID: e.ID, Seq: seq}
@@ -214,19 +214,22 @@ func (p *Partition) firstMention(c *state.Channel, r *state.Row, n *rules.Counts
 	return events.Ref{MessageID: known.ID, Seq: seq}
 }
 
-// idBytes returns the id of message seq. The row remembers the last id, so that the next delta need
-// not look it up.
-func (p *Partition) idBytes(c *state.Channel, seq uint32, memSeq, mem *uint32) []byte {
-	if *memSeq == seq && !c.PastRetention(p.rules.Settings.IndexRetention) {
-		return p.rules.Blobs.Get(*mem)
+// idBytes returns the id of message seq. The row remembers the last id that is in no tail, so that the
+// next delta need not look it up.
+func (p *Partition) idBytes(c *state.Channel, r *state.Row, which int, seq uint32) []byte {
+	if c.InTail(seq) {
+		return p.rules.IDInDeltas(c, seq, &p.outFanOut)
+	}
+	if !c.PastRetention(p.rules.Settings.IndexRetention) {
+		if id, known := p.rules.ShownID(r, which, seq); known {
+			return id
+		}
 	}
 	id := p.rules.IDInDeltas(c, seq, &p.outFanOut)
-	if id == nil || c.InTail(seq) {
-		return id
+	if id != nil {
+		p.rules.Show(r, which, seq, id)
 	}
-	p.rules.Blobs.Release(*mem)
-	*memSeq, *mem = seq, p.rules.Blobs.Put(id)
-	return p.rules.Blobs.Get(*mem)
+	return id
 }
 
 // drainThreads emits the changed deltas of thread followers.
@@ -240,7 +243,7 @@ func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 			f := p.rules.Follows.At(fi)
 			fi = f.Next
 			r := p.rules.Rows.At(f.Row)
-			if r.OutRow == 0 { // otherwise it was drained already
+			if r.Flags&state.RowListed == 0 { // otherwise it was drained already
 				p.drainThread(d, c, r, replied)
 			}
 			hold.spend(1)
@@ -254,7 +257,7 @@ func (p *Partition) drainThreads(d *Deltas, hold *turn) {
 // the reply. If the user does not follow the thread, all counts are zero and the delta has only the
 // pointer.
 func (p *Partition) drainThread(d *Deltas, c *state.Channel, r *state.Row, replied bool) {
-	f := p.rules.Follows.At(r.Scope)
+	f := p.rules.FollowOf(r)
 	p.rules.CloseFollow(c, f)
 	sig := p.rules.ThreadSignature(c, r)
 	if sig == f.LastSeen && !(replied && p.rules.ShownIn(c, r)) {

@@ -44,6 +44,7 @@
 //	internal/wire, keys, seqset, arena   fields and names of records, sets of messages, memory
 //	internal/overlay, identity           records written since the last cut; the identity of a store
 //	internal/history, receipts           entries of the log and the index; blocks of receipts
+//	internal/held                        events that wait
 //	internal/cold                        what memory keeps of channels that are in the store only
 //	internal/state                       channels, users, pairs, and marks
 //	internal/rules                       the effects of an event on them

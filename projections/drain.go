@@ -12,9 +12,9 @@ func (p *Partition) listOpen(t *turn) {
 			continue
 		}
 		for _, w := range x.Wait.Times {
-			r := p.rules.Rows.At(w.Row)
+			r := p.rules.Rows.At(w.Ref)
 			if e := p.rules.ExtraOfPair(r); r.Channel == ci && e != nil && e.OpenInTime() {
-				p.rules.PairMayHaveChanged(w.Row)
+				p.rules.PairMayHaveChanged(w.Ref)
 			}
 			t.spend(1)
 		}
@@ -74,10 +74,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 		p.drainReceipts(d, t)
 	}
 	p.drainFarewells(d, t)
-	for i := range p.rules.OutRows {
-		p.rules.Rows.At(p.rules.OutRows[i].Ref).OutRow = 0
-	}
-	p.rules.OutRows = p.rules.OutRows[:0]
+	p.rules.Unlist()
 	p.rules.Origins = p.rules.Origins[:0]
 }
 

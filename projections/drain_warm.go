@@ -14,17 +14,17 @@ func (p *Partition) warmDrain(rows []state.OutRow) {
 	w := &p.rules.Warmth
 	for i := range rows {
 		r := p.rules.Rows.At(rows[i].Ref)
-		w.Sum += uint64(r.Channel) + uint64(r.LastR)
+		w.Sum += uint64(r.Channel)
 	}
 	for i := range rows {
 		r := p.rules.Rows.At(rows[i].Ref)
 		c := p.rules.Channels.At(r.Channel)
-		w.Sum += uint64(c.ID) + uint64(c.Tail[c.Latest%history.BlockLen]) + uint64(c.LastM) + uint64(p.rules.Users.At(r.User).ShortLen)
+		w.Sum += uint64(p.rules.RareOf(r).LastD) + uint64(c.ID) + uint64(c.Tail[c.Latest%history.BlockLen]) + uint64(c.LastM) + uint64(p.rules.Users.At(r.User).ShortLen)
 	}
 	for i := range rows {
 		r := p.rules.Rows.At(rows[i].Ref)
 		c := p.rules.Channels.At(r.Channel)
 		w.Sum += uint64(p.rules.Blobs.First(c.ID)) + uint64(p.rules.Blobs.First(c.Tail[c.Latest%history.BlockLen])) +
-			uint64(p.rules.Blobs.First(r.LastID)) + uint64(p.rules.Blobs.First(r.FirstID))
+			p.rules.PeekShown(r)
 	}
 }

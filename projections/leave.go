@@ -118,11 +118,8 @@ func (p *Partition) evict(ci uint32, t *turn) {
 // vacate empties the row of a pair. For now the row stays in its user's list.
 func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
 	p.rules.PairTable.Remove(arena.PairHash(ci, r.User), ref)
-	p.rules.Blobs.Release(r.LastID)
-	p.rules.Blobs.Release(r.FirstID)
-	if r.Extra != 0 { // the store has what the user set in this channel
-		p.rules.PairExtras.Drop(r.Extra)
-	}
+	p.rules.ForgetShown(r)
+	p.rules.DropRare(r) // the store has what the user set in this channel
 	*r = state.Row{User: r.User, NextUser: r.NextUser}
 	p.rules.VacantRows++
 	p.rules.Vacated = append(p.rules.Vacated, r.User)
@@ -186,6 +183,10 @@ func (p *Partition) trim(t *turn) {
 	}
 	if p.rules.Rows.Idle() {
 		p.rules.Rows.Trim()
+		t.spend(turnWork)
+	}
+	if p.rules.Rares.Idle() {
+		p.rules.Rares.Trim()
 		t.spend(turnWork)
 	}
 	if p.rules.Users.Idle() {

@@ -36,7 +36,7 @@ func (p *Partition) leaveThreads(idle []uint32, t *turn) {
 
 // idleThreadRow reports whether a row belongs to a user in a thread and has no content.
 func (p *Partition) idleThreadRow(r *state.Row) bool {
-	return r.Flags&state.RowThread != 0 && r.Extra == 0 && r.OutRow == 0 && p.rules.FollowIdle(r, p.rules.Follows.At(r.Scope))
+	return r.Flags&state.RowThread != 0 && p.rules.ExtraOfPair(r) == nil && r.Flags&state.RowListed == 0 && p.rules.FollowIdle(r, p.rules.FollowOf(r))
 }
 
 // sweepThreads removes the idle rows from the channel's three kinds of lists and frees them.
@@ -48,7 +48,7 @@ func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 		if !isIdle(ref) {
 			return false
 		}
-		f := p.rules.Follows.At(p.rules.Rows.At(ref).Scope)
+		f := p.rules.FollowOf(p.rules.Rows.At(ref))
 		idle, threads, pairs = append(idle, ref), append(threads, f.Thread), append(pairs, f.Pair)
 		return true
 	}, t)
@@ -59,7 +59,7 @@ func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 	}
 	slices.Sort(pairs)
 	for _, pair := range slices.Compact(pairs) {
-		p.unlink(&p.rules.Rows.At(pair).Scope, func(fi uint32) *uint32 { return &p.rules.Follows.At(fi).Sibling }, isIdleFollow, t)
+		p.unlink(&p.rules.EnsureRare(p.rules.Rows.At(pair)).Scope, func(fi uint32) *uint32 { return &p.rules.Follows.At(fi).Sibling }, isIdleFollow, t)
 	}
 	for _, ref := range idle {
 		p.dropThreadRow(ref, p.rules.Rows.At(ref))
@@ -116,13 +116,10 @@ func (p *Partition) nextOfUser(ref uint32) *uint32    { return &p.rules.Rows.At(
 // dropThreadRow frees the row of a user in a thread, and its follow. The row must be in no list any
 // more, or only in lists that are no longer used.
 func (p *Partition) dropThreadRow(ref uint32, r *state.Row) {
-	p.rules.PairTable.Remove(arena.PairHash(^p.rules.Follows.At(r.Scope).Thread, r.User), ref)
-	p.rules.Follows.Release(r.Scope)
-	p.rules.Blobs.Release(r.LastID)
-	p.rules.Blobs.Release(r.FirstID)
-	if r.Extra != 0 {
-		p.rules.PairExtras.Drop(r.Extra)
-	}
+	p.rules.PairTable.Remove(arena.PairHash(^p.rules.FollowOf(r).Thread, r.User), ref)
+	p.rules.Follows.Release(p.rules.RareOf(r).Scope)
+	p.rules.ForgetShown(r)
+	p.rules.DropRare(r)
 	p.rules.Rows.Release(ref)
 }
 

@@ -40,13 +40,14 @@ type Partition struct {
 	fuse      *store.Fuse        // nil before the store is opened
 	planted   func(where string) // as in Options
 
-	outMerging  []state.OutReceipt
+	outMerging  []receipts.Out
 	merging     []receipts.Entry
 	sorter      receipts.Sorter
 	mergeMemory int64 // memory of both, for readers
 	batchMemory int64 // memory of the outstanding cut's batch
 	blockBuf    [2][]receipts.Entry
 	outBuf      []byte
+	outRead     []byte // id of the delta's last_read
 	outFanOut   state.FanOut
 	out         events.UnreadDelta
 	outChannel  events.ChannelRecord
@@ -113,7 +114,7 @@ func (p *Partition) Stats() Stats {
 // next cut. Those belong to the goroutine that folds, and are small compared with the rows that
 // they name. The caller holds RLock.
 func (p *Partition) hotBytes() int64 {
-	n := arena.SlabBytes(&p.rules.Channels) + arena.SlabBytes(&p.rules.Rows) + arena.SlabBytes(&p.rules.Users) + arena.SlabBytes(&p.rules.Follows) + arena.SlabBytes(&p.rules.ReceiptEntries)
+	n := arena.SlabBytes(&p.rules.Channels) + arena.SlabBytes(&p.rules.Rows) + arena.SlabBytes(&p.rules.Rares) + arena.SlabBytes(&p.rules.Users) + arena.SlabBytes(&p.rules.Follows) + arena.SlabBytes(&p.rules.ReceiptEntries)
 	n += p.rules.ChannelTable.Bytes() + p.rules.PairTable.Bytes() + p.rules.UserTable.Bytes() + p.rules.ThreadTable.Bytes()
 	n += p.rules.Blobs.HeapBytes() + p.rules.Written.Now.HeapBytes() + p.stored.Pending.HeapBytes()
 	n += arena.PoolBytes(&p.rules.Threads, (*state.Thread).HeapBytes) + arena.PoolBytes(&p.rules.MemberLists, (*state.MemberList).HeapBytes)

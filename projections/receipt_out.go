@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -36,21 +37,21 @@ func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 	p.rules.OutReceiptChannels, p.rules.OutReceipts = p.rules.OutReceiptChannels[:0], p.rules.OutReceipts[:1]
 }
 
-func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.OutReceipt, t *turn) {
+func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts.Out, t *turn) {
 	m := &p.outRecord
 	*m = events.ReceiptsRecord{ChannelID: p.rules.Blobs.Get(c.ID), Readers: m.Readers[:0], Delivered: m.Delivered[:0], Viewed: m.Viewed[:0]}
 	size := 0
 	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty if all receipts belonged to users who are erased now
 		return
 	}
-	for _, o := range p.byUser(state.Condense(list)) {
+	for _, o := range p.byUser(receipts.Condense(list)) {
 		t.spend(1)
 		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.rules.IDInDeltas(c, o.Seq, &p.outFanOut)}
 		switch o.Kind {
-		case state.ReceiptRead, state.ReceiptWithThreads:
-			r.WithThreads = o.Kind == state.ReceiptWithThreads
+		case receipts.OutRead, receipts.OutWithThreads:
+			r.WithThreads = o.Kind == receipts.OutWithThreads
 			m.Readers = append(m.Readers, r)
-		case state.ReceiptDelivered:
+		case receipts.OutDelivered:
 			m.Delivered = append(m.Delivered, r)
 		default:
 			m.Viewed = append(m.Viewed, r)
@@ -68,9 +69,9 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []state.Ou
 
 // byUser orders receipts by users, and leaves those of each user in their order. Indexes of users
 // would not do: they depend on which channels have left memory.
-func (p *Partition) byUser(list []state.OutReceipt) []state.OutReceipt {
+func (p *Partition) byUser(list []receipts.Out) []receipts.Out {
 	if len(list) > 1 {
-		slices.SortStableFunc(list, func(a, b state.OutReceipt) int {
+		slices.SortStableFunc(list, func(a, b receipts.Out) int {
 			if a.User == b.User {
 				return 0
 			}

@@ -53,7 +53,7 @@ func (p *Partition) appendPage(b []byte, c *state.Channel, page uint32) []byte {
 	for ord := page * keys.PageLen; ord < min((page+1)*keys.PageLen, c.Ords); ord++ {
 		r := p.rules.Rows.At(p.rules.MemberRow(c, ord))
 		b = wire.AppendBytes(b, p.rules.UserID(r.User))
-		b = records.AppendRow(b, r, p.rules.ExtraOfPair(r))
+		b = records.AppendRow(b, r, p.rules.Whole(r), p.rules.ExtraOfPair(r))
 	}
 	return b
 }

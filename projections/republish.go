@@ -39,10 +39,10 @@ func (p *Partition) markSince(since Position, t *turn) {
 		for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
 			r := p.rules.Rows.At(ref)
 			pair := p.rules.PairOf(r)
-			if messages || pair.LastR > since[events.Reads] || pair.LastD > since[events.Deliveries] {
+			if messages || p.rules.LastR(pair) > since[events.Reads] || p.rules.RareOf(pair).LastD > since[events.Deliveries] {
 				p.rules.PairChanged(ref)
 				if r.Flags&state.RowThread != 0 {
-					p.rules.Follows.At(r.Scope).LastSeen = state.SeenUnknown
+					p.rules.FollowOf(r).LastSeen = state.SeenUnknown
 				}
 			}
 			t.spend(1)

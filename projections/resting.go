@@ -36,7 +36,7 @@ func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
 }
 
 func (p *Partition) rowmayRest(ref uint32, r *state.Row) bool {
-	if r.OutRow != 0 || r.Flags&(state.RowChanged|state.RowCheck) != 0 {
+	if r.Flags&(state.RowListed|state.RowChanged|state.RowCheck) != 0 {
 		return false
 	}
 	dirty := p.rules.DirtyGuests
@@ -48,13 +48,13 @@ func (p *Partition) rowmayRest(ref uint32, r *state.Row) bool {
 			return false
 		}
 	}
-	if r.Extra == 0 {
+	x := p.rules.ExtraOfPair(r)
+	if x == nil {
 		return true
 	}
 	if _, is := p.rules.DirtyPairExtras[ref]; is {
 		return false
 	}
-	x := p.rules.PairExtras.At(r.Extra)
 	return len(x.Unsettled)+len(x.Floors)+len(x.OpenReads)+len(x.WaitingDeliveries) == 0
 }
 
@@ -84,10 +84,11 @@ func (p *Partition) noteLeaves(id []byte, c *state.Channel) uint32 {
 // noteRowLeaves notes that the row of a pair leaves memory with its channel. It leaves out a row without
 // records, which will not come back.
 func (p *Partition) noteRowLeaves(ref uint32, r *state.Row) {
-	if r.Ord == state.NoOrdinal && r.Flags&state.RowStored == 0 && r.Extra == 0 && r.Scope == 0 {
+	x := p.rules.RareOf(r)
+	if r.Ord == state.NoOrdinal && r.Flags&state.RowStored == 0 && x.Extra == 0 && x.Scope == 0 {
 		return
 	}
-	p.rules.Cold.RowLeaves(ref, r.Ord != state.NoOrdinal && r.Extra == 0, r.LastR, r.LastD)
+	p.rules.Cold.RowLeaves(ref, r.Ord != state.NoOrdinal && x.Extra == 0, p.rules.LastR(r), x.LastD)
 	if r.Flags&state.RowColdListed == 0 {
 		if p.rules.Cold.List(state.IDHash(p.rules.UserID(r.User)), ref) {
 			p.rules.UsersInBoth++

@@ -11,7 +11,7 @@ import (
 // appendFollower encodes the key of a follow: user id, 0x00, thread id.
 func (p *Partition) appendFollower(b []byte, r *state.Row) []byte {
 	b = append(append(b, p.rules.UserID(r.User)...), 0)
-	return append(b, p.rules.Blobs.Get(p.rules.Threads.At(p.rules.Follows.At(r.Scope).Thread).ID)...)
+	return append(b, p.rules.Blobs.Get(p.rules.Threads.At(p.rules.FollowOf(r).Thread).ID)...)
 }
 
 // cutThreads encodes the dirty threads and follows.
@@ -38,9 +38,9 @@ func (k *cutting) cutThreads() {
 		k.note(r.Channel, c)
 		key := k.appendFollower(keys.AppendHot(k.rules.KeyScratch[:0], k.rules.Blobs.Get(c.ID), keys.HotFollow), r)
 		k.rules.Scratch = k.rules.Scratch[:0]
-		if f := k.rules.Follows.At(r.Scope); !k.rules.FollowIdle(r, f) {
+		if f := k.rules.FollowOf(r); !k.rules.FollowIdle(r, f) {
 			k.rules.Scratch = records.AppendFollow(k.rules.Scratch, f, k.id.Settings.TrimLog)
-			k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.ExtraOfPair(r))
+			k.rules.Scratch = records.AppendRow(k.rules.Scratch, r, k.rules.Whole(r), k.rules.ExtraOfPair(r))
 		} else {
 			k.idle = append(k.idle, ref)
 		}

@@ -54,7 +54,10 @@ func TestHotRecordsFillCacheLines(t *testing.T) {
 	if size := unsafe.Sizeof(state.Channel{}); size != 256 {
 		t.Errorf("a channel has %d bytes, not four cache lines", size)
 	}
-	if size := unsafe.Sizeof(state.Row{}); size != 128 {
-		t.Errorf("a row has %d bytes, not two cache lines", size)
+	if size := unsafe.Sizeof(state.Row{}); size != 64 {
+		t.Errorf("a row has %d bytes, not a cache line", size)
+	}
+	if size := unsafe.Sizeof(state.Rare{}); size > 64 {
+		t.Errorf("a Rare has %d bytes, more than a cache line", size)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/records"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -78,7 +79,7 @@ func TestWithThreadsFormats(t *testing.T) {
 	if err := records.DecodeUnsettled(&extra, mustStored(t, p, "Cc\x00Wann\x00m1")); err != nil {
 		t.Fatal(err)
 	}
-	if list := extra.Unsettled; len(list) != 2 || list[0].Kind != state.KindMark || list[1].Kind != state.KindWithThreads || list[1].Seq != 3 || list[1].Offset != 8 {
+	if list := extra.Unsettled; len(list) != 2 || list[0].Kind != held.KindMark || list[1].Kind != held.KindWithThreads || list[1].Seq != 3 || list[1].Offset != 8 {
 		t.Errorf("the thread holds %+v", list)
 	}
 	f.setting("c", "ann", events.Read{Kind: events.KindUserErased})

@@ -21,7 +21,7 @@ var houses = []struct {
 }{
 	{"projections", "fold", []level{
 		{"bytes", []string{"arena", "keys", "wire"}},
-		{"parts", []string{"history", "identity", "overlay", "receipts", "seqset"}},
+		{"parts", []string{"held", "history", "identity", "overlay", "receipts", "seqset"}},
 		{"kept", []string{"cold"}},
 		{"state", []string{"state"}},
 		{"waiting", []string{"pending", "records"}},

@@ -5,6 +5,8 @@
 //	table.go        a hash table from hashes to indexes
 //	shared_table.go a table that can be read while it is written
 //	blobs.go        byte strings by reference
+//	heap.go         references under keys, the least first
+//	vacant.go       when to walk a list for what has left it
 //	coldset.go      hashes of the ids of cold channels
 //	huge_linux.go   huge pages under large slices
 //	huge_other.go   systems without them

@@ -172,7 +172,8 @@ func (l Loader) complete(ci uint32, c *state.Channel) error {
 		if r.Flags&state.RowThread != 0 {
 			l.follow(r)
 		}
-		if r.Extra == 0 {
+		x := l.ExtraOfPair(r)
+		if x == nil {
 			continue
 		}
 		// An older build, which did not recognize expired ids, may have held an event that names
@@ -183,7 +184,6 @@ func (l Loader) complete(ci uint32, c *state.Channel) error {
 		l.ListQueued(c, ref, r)
 		// A pair with an open time target may not have been published at its pointer. Everything
 		// else that is visible has been.
-		x := l.ExtraOfPair(r)
 		if len(x.Unsettled)+len(x.Floors) > 0 && !x.OpenInTime() {
 			x.LastSeen = l.Signature(c, r)
 		}

@@ -93,7 +93,7 @@ func (l Loader) into(ci uint32, c *state.Channel, kind byte, rest []byte, hash [
 			return err
 		}
 		rd := wire.Reader{B: val}
-		records.ReadFollow(&rd, l.Follows.At(r.Scope), l.Settings.TrimLog)
+		records.ReadFollow(&rd, l.FollowOf(r), l.Settings.TrimLog)
 		records.ReadRow(&rd, r, &l.State)
 		return rd.Done()
 	}

@@ -26,12 +26,12 @@ func TestWhatMayStayInTheStore(t *testing.T) {
 	whole := channel{head: 5, counted: 5, present: ords - 1, lastM: 9}
 	page := func(from, n int) (b []byte) {
 		for i := range n {
-			r := state.Row{Flags: state.RowMember, LastR: int64(from + i)}
+			r := state.Row{Flags: state.RowMember}
 			if from+i == 1 {
 				r.Flags = 0 // has left
 			}
 			id := fmt.Sprintf("u%d", from+i)
-			b = records.AppendRow(append(binary.AppendUvarint(b, uint64(len(id))), id...), &r, nil) //nolint:gosec // short
+			b = records.AppendRow(append(binary.AppendUvarint(b, uint64(len(id))), id...), &r, state.Rare{LastR: int64(from + i)}, nil) //nolint:gosec // short
 		}
 		return b
 	}

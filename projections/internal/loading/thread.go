@@ -48,10 +48,10 @@ func (l Loader) follower(ci uint32, who []byte) (*state.Row, error) {
 // target may have moved the pointer.
 func (l Loader) follow(r *state.Row) {
 	c := l.Channels.At(r.Channel)
-	f := l.Follows.At(r.Scope)
+	f := l.FollowOf(r)
 	// This follow may have been created before the record of its pair was read, which is erased.
-	if f.Flags&state.FollowStopped == 0 && l.Rows.At(f.Pair).Erased() {
-		r.OwnFloor, f.Flags = state.NoOwn, state.FollowStopped
+	if f.Flags&state.FollowStopped == 0 && l.Erased(l.Rows.At(f.Pair)) {
+		l.EnsureRare(r).OwnFloor, f.Flags = state.NoOwn, state.FollowStopped
 	}
 	l.AwaitFollow(f.Row)
 	if x := l.ExtraOfPair(r); x != nil && x.OpenInTime() {

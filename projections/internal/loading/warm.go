@@ -79,7 +79,7 @@ func WarmRows(p *state.State, ci uint32, c *state.Channel) {
 	sum, most := uint64(0), min(c.Ords, keys.PageLen)
 	for ord := range most {
 		r := p.Rows.At(p.MemberRow(c, ord))
-		sum += uint64(r.User) + uint64(r.LastR)
+		sum += uint64(r.User) + uint64(p.RareOf(r).Extra)
 	}
 	for ord := range most {
 		sum += p.PairTable.Peek(arena.PairHash(ci, p.Rows.At(p.MemberRow(c, ord)).User))
@@ -94,8 +94,7 @@ func WarmUsers(p *state.State, users []uint32) {
 		sum += uint64(p.Users.At(u).First)
 	}
 	for _, u := range users {
-		r := p.Rows.At(p.Users.At(u).First)
-		sum += uint64(r.NextUser) + uint64(r.LastR)
+		sum += uint64(p.Rows.At(p.Users.At(u).First).NextUser)
 	}
 	p.Warmth.Sum = sum
 }

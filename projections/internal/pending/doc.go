@@ -8,5 +8,7 @@
 //	evaluate.go      where the pointer is while events wait
 //	own.go           the own posts of a user, which move the pointer as reads do
 //	with_threads.go  reads of the channel that read its threads too
+//	limit.go         how many events may wait
+//	outcome.go       the outcome of an event that changed nothing
 //	stands.go        flags and filings, which later messages end; queued messages
 package pending

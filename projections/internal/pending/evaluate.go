@@ -3,13 +3,14 @@ package pending
 import (
 	"math"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // Evaluate replays the held events over the base, with the timeline as it is now. An event that
 // still waits has no effect yet.
-func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads state.WithThreads, singles *seqset.Set) {
+func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr, floorH uint32, at, ev int64, threads held.WithThreads, singles *seqset.Set) {
 	b, open := p.baseOf(r), p.openWithThreads(r)
 	if len(x.Floors) > 0 {
 		b.floorH = p.openFloor(c, x)
@@ -19,20 +20,20 @@ func (p *Fold) Evaluate(c *state.Channel, r *state.Row, x *state.PairExtra) (ptr
 		h := x.Unsettled[i]
 		open = p.readOpen(&b.threads, c, open, h.Offset)
 		switch h.Kind {
-		case state.KindRead:
+		case held.KindRead:
 			if h.Closed {
 				b.read(h.Seq, h.At, h.Offset)
-			} else if h.By == state.ByTime {
+			} else if h.By == held.ByTime {
 				b.read(c.HeadSeq, h.At, h.Offset)
 			}
-		case state.KindWithThreads:
+		case held.KindWithThreads:
 			b.threads.Raise(h.Seq, h.Offset)
-		case state.KindSingle:
+		case held.KindSingle:
 			if h.Closed && h.Seq > b.ptr {
 				work.Add(h.Seq)
 			}
-		case state.KindMark:
-			if (!h.Closed && !p.provisional(c, &h)) || (h.HeadBy == state.ByID && !h.Head) {
+		case held.KindMark:
+			if (!h.Closed && !p.provisional(c, &h)) || (h.HeadBy == held.ByID && !h.Head) {
 				continue
 			}
 			if !h.Head {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -12,9 +13,9 @@ import (
 
 // headAt returns the last seq that is before a mark with this head, and whether it is final. Until
 // it is final, headAt returns the channel's head.
-func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
+func (p *Fold) headAt(c *state.Channel, f held.Floor) (uint32, bool) {
 	lapsed := p.MessageTime > f.Horizon
-	if f.By == state.BySeq {
+	if f.By == held.BySeq {
 		if int64(c.HeadSeq) < f.Val && !lapsed {
 			return c.HeadSeq, false
 		}
@@ -30,8 +31,8 @@ func (p *Fold) headAt(c *state.Channel, f state.FloorSpec) (uint32, bool) {
 }
 
 // keepsHead reports whether own posts below the head of a mark, as it is now, stay below it.
-func (p *Fold) keepsHead(h *state.PendingEvent) bool {
-	return h.Head || h.HeadBy != state.ByTime || p.KeepsReach(h.At, h.Now)
+func (p *Fold) keepsHead(h *held.Event) bool {
+	return h.Head || h.HeadBy != held.ByTime || p.KeepsReach(h.At, h.Now)
 }
 
 // openFloor returns how far the open floors of a pair reach, or 0.
@@ -66,7 +67,7 @@ func (p *Fold) settleFloors(c *state.Channel, b *base, x *state.PairExtra) bool 
 }
 
 // addFloor raises the floor to the mark's head, or records an open floor.
-func (p *Fold) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
+func (p *Fold) addFloor(b *base, x *state.PairExtra, h *held.Event) {
 	if b.floorH == state.NoOwn {
 		return
 	}
@@ -83,11 +84,11 @@ func (p *Fold) addFloor(b *base, x *state.PairExtra, h *state.PendingEvent) {
 			return
 		}
 	}
-	x.Floors = slices.DeleteFunc(x.Floors, func(o state.FloorSpec) bool {
+	x.Floors = slices.DeleteFunc(x.Floors, func(o held.Floor) bool {
 		return o.By == f.By && o.Val <= f.Val && o.Horizon <= f.Horizon && o.Now >= f.Now
 	})
 	x.Floors = append(x.Floors, f)
-	slices.SortFunc(x.Floors, func(a, b state.FloorSpec) int {
+	slices.SortFunc(x.Floors, func(a, b held.Floor) int {
 		return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Val, b.Val), cmp.Compare(a.Horizon, b.Horizon), cmp.Compare(a.Now, b.Now))
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -12,12 +13,12 @@ import (
 // the channel's head applies.
 func TestHeadAt(t *testing.T) {
 	const late = 100 + LapseAfter
-	byTime := state.FloorSpec{By: state.ByTime, Val: 50, Horizon: late}
-	bySeq := state.FloorSpec{By: state.BySeq, Val: 3, Horizon: late}
+	byTime := held.Floor{By: held.ByTime, Val: 50, Horizon: late}
+	bySeq := held.Floor{By: held.BySeq, Val: 3, Horizon: late}
 	for _, c := range []struct {
 		name  string
 		posts []int64
-		floor state.FloorSpec
+		floor held.Floor
 		seq   uint32
 		final bool
 	}{
@@ -46,7 +47,7 @@ func TestHeadAt(t *testing.T) {
 func TestFloorsClose(t *testing.T) {
 	w := newWorld()
 	w.post(false, 10)
-	x := &state.PairExtra{Floors: []state.FloorSpec{{By: state.BySeq, Val: 2, Horizon: LapseAfter}, {By: state.BySeq, Val: 3, Horizon: LapseAfter}}}
+	x := &state.PairExtra{Floors: []held.Floor{{By: held.BySeq, Val: 2, Horizon: LapseAfter}, {By: held.BySeq, Val: 3, Horizon: LapseAfter}}}
 	b := base{}
 	if w.settleFloors(w.channel(), &b, x) || b.floorH != 0 || len(x.Floors) != 2 {
 		t.Errorf("nothing is decided: floor %d, %v", b.floorH, x.Floors)
@@ -68,30 +69,30 @@ func TestFloorsClose(t *testing.T) {
 // kept in its order, and only if no other one reaches as far. An erased user has no floor.
 func TestAddFloor(t *testing.T) {
 	w := newWorld()
-	mark := func(by uint8, val, horizon int64) *state.PendingEvent {
-		return &state.PendingEvent{Kind: state.KindMark, HeadBy: by, Time: val, At: val, Horizon: horizon}
+	mark := func(by uint8, val, horizon int64) *held.Event {
+		return &held.Event{Kind: held.KindMark, HeadBy: by, Time: val, At: val, Horizon: horizon}
 	}
 	b, x := base{floorH: 2}, &state.PairExtra{}
-	w.addFloor(&b, x, &state.PendingEvent{Head: true, HeadSeq: 5})
-	w.addFloor(&b, x, &state.PendingEvent{Head: true, HeadSeq: 4})
+	w.addFloor(&b, x, &held.Event{Head: true, HeadSeq: 5})
+	w.addFloor(&b, x, &held.Event{Head: true, HeadSeq: 4})
 	if b.floorH != 5 || len(x.Floors) != 0 {
 		t.Errorf("floor %d, %v", b.floorH, x.Floors)
 	}
-	for _, m := range []*state.PendingEvent{
-		mark(state.ByTime, 50, 500), mark(state.BySeq, 7, 500), mark(state.ByTime, 60, 600), mark(state.ByTime, 40, 100), mark(state.ByTime, 10, 900),
+	for _, m := range []*held.Event{
+		mark(held.ByTime, 50, 500), mark(held.BySeq, 7, 500), mark(held.ByTime, 60, 600), mark(held.ByTime, 40, 100), mark(held.ByTime, 10, 900),
 	} {
 		w.addFloor(&b, x, m)
 	}
-	want := []state.FloorSpec{{By: state.BySeq, Val: 7, Horizon: 500}, {By: state.ByTime, Val: 10, Horizon: 900}, {By: state.ByTime, Val: 60, Horizon: 600}}
+	want := []held.Floor{{By: held.BySeq, Val: 7, Horizon: 500}, {By: held.ByTime, Val: 10, Horizon: 900}, {By: held.ByTime, Val: 60, Horizon: 600}}
 	if b.floorH != 0 || !slices.Equal(x.Floors, want) {
 		t.Errorf("floor %d, %v; want %v", b.floorH, x.Floors, want)
 	}
-	w.addFloor(&b, x, &state.PendingEvent{Head: true, HeadSeq: 9})
+	w.addFloor(&b, x, &held.Event{Head: true, HeadSeq: 9})
 	if b.floorH != 0 {
 		t.Errorf("beside open floors a final head raised it to %d", b.floorH)
 	}
 	b, x = base{floorH: state.NoOwn}, &state.PairExtra{}
-	w.addFloor(&b, x, mark(state.ByTime, 50, 500))
+	w.addFloor(&b, x, mark(held.ByTime, 50, 500))
 	if b.floorH != state.NoOwn || len(x.Floors) != 0 {
 		t.Errorf("of an erased user: floor %d, %v", b.floorH, x.Floors)
 	}
@@ -111,8 +112,8 @@ func TestAMarkWaitsWhileItsHeadMayGoBack(t *testing.T) {
 	} {
 		w := newWorld(func(s *identity.Settings) { s.TrimLog, s.IndexRetention = true, hour })
 		w.post(true, 1)
-		mark := event(state.KindMark, 1, 20*day)
-		mark.By, mark.Seq, mark.HeadBy, mark.At = state.BySeq, 1, state.ByTime, c.at
+		mark := event(held.KindMark, 1, 20*day)
+		mark.By, mark.Seq, mark.HeadBy, mark.At = held.BySeq, 1, held.ByTime, c.at
 		w.hold(mark)
 		w.MessageTime = c.log
 		w.Settle(w.ref)

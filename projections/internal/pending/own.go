@@ -3,6 +3,7 @@ package pending
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -81,7 +82,7 @@ func (p *Fold) keepPendingOwn(c *state.Channel, r *state.Row, x *state.PairExtra
 	newest, _ := p.NewestRead(r)
 	low := newest
 	for i := range x.Unsettled {
-		if h := &x.Unsettled[i]; h.Kind == state.KindMark && h.Head {
+		if h := &x.Unsettled[i]; h.Kind == held.KindMark && h.Head {
 			low = min(low, h.HeadSeq)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/identity"
-	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // TestOwnPosts: own posts are found along the log, newest first, and returned in ascending order.
@@ -62,11 +62,11 @@ func TestOwnPostsAreKeptForMarks(t *testing.T) {
 		w.post(i%2 == 0, int64(i+1)) // 1, 3 and 5 are own
 	}
 	x := w.extra()
-	x.Unsettled = []state.PendingEvent{{Kind: state.KindMark, Head: true, HeadSeq: 2}}
+	x.Unsettled = []held.Event{{Kind: held.KindMark, Head: true, HeadSeq: 2}}
 	if w.keepPendingOwn(w.channel(), w.row(), x); x.OwnKept {
 		t.Error("one event needs nothing kept")
 	}
-	x.Unsettled = append(x.Unsettled, state.PendingEvent{Kind: state.KindRead})
+	x.Unsettled = append(x.Unsettled, held.Event{Kind: held.KindRead})
 	if w.keepPendingOwn(w.channel(), w.row(), x); !x.OwnKept || x.OwnFrom != 2 || !slices.Equal(x.Own, []uint32{3, 5}) {
 		t.Errorf("kept %v from %d: %v", x.OwnKept, x.OwnFrom, x.Own)
 	}

@@ -3,21 +3,22 @@ package pending
 import (
 	"testing"
 
+	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/identity"
-	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // TestLapse: a waiting event applies to messages up to 7 days of log time after it, and lapses
 // then.
 func TestLapse(t *testing.T) {
-	for target, name := range map[string]func(h *state.PendingEvent){
-		"id":  func(h *state.PendingEvent) { h.By, h.ID = state.ByID, []byte("m2") },
-		"seq": func(h *state.PendingEvent) { h.By, h.Seq = state.BySeq, 2 },
+	for target, name := range map[string]func(h *held.Event){
+		"id":  func(h *held.Event) { h.By, h.ID = held.ByID, []byte("m2") },
+		"seq": func(h *held.Event) { h.By, h.Seq = held.BySeq, 2 },
 	} {
 		for at, alive := range map[int64]bool{100: true, 100 + LapseAfter: true, 101 + LapseAfter: false} {
 			w := newWorld()
 			w.post(false, 1)
-			h := event(state.KindRead, 1, 100)
+			h := event(held.KindRead, 1, 100)
 			name(&h)
 			if !w.Resolve(w.channel(), w.row(), &h) || h.Closed {
 				t.Fatalf("%s: on arrival: %+v", target, h)
@@ -34,8 +35,8 @@ func TestLapse(t *testing.T) {
 // to the last message that it reaches.
 func TestATimeTargetCloses(t *testing.T) {
 	w := newWorld()
-	h := event(state.KindRead, 1, 100)
-	h.By, h.Time = state.ByTime, 50
+	h := event(held.KindRead, 1, 100)
+	h.By, h.Time = held.ByTime, 50
 	for _, at := range []int64{40, 50} {
 		w.post(false, at)
 		if !w.Resolve(w.channel(), w.row(), &h) || h.Closed {
@@ -53,8 +54,8 @@ func TestATimeTargetCloses(t *testing.T) {
 func TestExpiredID(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)
-	h := event(state.KindRead, 1, 2000)
-	h.By, h.ID = state.ByID, []byte("m1")
+	h := event(held.KindRead, 1, 2000)
+	h.By, h.ID = held.ByID, []byte("m1")
 	w.post(false, 1500)
 	if !w.Resolve(w.channel(), w.row(), &h) || h.Closed || !h.ExpiredID() {
 		t.Errorf("%+v", h)
@@ -63,8 +64,8 @@ func TestExpiredID(t *testing.T) {
 	if w.Resolve(w.channel(), w.row(), &h) {
 		t.Errorf("it still waits: %+v", h)
 	}
-	fresh := event(state.KindRead, 2, 1000)
-	fresh.By, fresh.ID = state.ByID, []byte("m1")
+	fresh := event(held.KindRead, 2, 1000)
+	fresh.By, fresh.ID = held.ByID, []byte("m1")
 	if !w.Resolve(w.channel(), w.row(), &fresh) || !fresh.Closed || fresh.Seq != 1 {
 		t.Errorf("an event from before it expired: %+v", fresh)
 	}
@@ -75,9 +76,9 @@ func TestExpiredID(t *testing.T) {
 func TestResolveHeldWatchesTheClock(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)
-	h := event(state.KindRead, 1, 5000)
-	h.By, h.ID = state.ByID, []byte("m1")
-	if !w.ResolvePending(w.ref, w.channel(), w.row(), &h) || len(w.Lapses) != 1 || w.Lapses[0] != (state.WaitKey{Key: 5000, Row: w.ref}) {
+	h := event(held.KindRead, 1, 5000)
+	h.By, h.ID = held.ByID, []byte("m1")
+	if !w.ResolvePending(w.ref, w.channel(), w.row(), &h) || len(w.Lapses) != 1 || w.Lapses[0] != (arena.HeapEntry{Key: 5000, Ref: w.ref}) {
 		t.Errorf("%+v, lapses %v", h, w.Lapses)
 	}
 	if w.ResolvePending(w.ref, w.channel(), w.row(), &h); len(w.Lapses) != 1 {
@@ -106,13 +107,13 @@ func TestNamedBySeq(t *testing.T) {
 func TestAProvisionalMark(t *testing.T) {
 	w := newWorld(func(s *identity.Settings) { s.IndexRetention = 1000 })
 	w.post(false, 1)
-	h := event(state.KindMark, 1, 5000)
-	h.By, h.ID, h.Seq, h.HeadBy = state.ByID, []byte("gone"), 1, state.ByTime
+	h := event(held.KindMark, 1, 5000)
+	h.By, h.ID, h.Seq, h.HeadBy = held.ByID, []byte("gone"), 1, held.ByTime
 	if !w.Resolve(w.channel(), w.row(), &h) || h.Closed || !w.provisional(w.channel(), &h) {
 		t.Errorf("%+v", h)
 	}
 	w.post(false, 5001+LapseAfter)
-	if !w.Resolve(w.channel(), w.row(), &h) || !h.Closed || h.By != state.BySeq || h.Seq != 1 {
+	if !w.Resolve(w.channel(), w.row(), &h) || !h.Closed || h.By != held.BySeq || h.Seq != 1 {
 		t.Errorf("after 7 days: %+v", h)
 	}
 }

@@ -15,7 +15,7 @@ func (p *Fold) Flagged(c *state.Channel, r *state.Row, settings *state.UserSetti
 		return false
 	}
 	own, at := p.NewestRead(r)
-	return r.Erased() || own == 0 || !p.later(c, &settings.Flag, own, at)
+	return p.Erased(r) || own == 0 || !p.later(c, &settings.Flag, own, at)
 }
 
 // later reports whether the post with this seq and time is later than s. Once s has lapsed, every

@@ -3,6 +3,7 @@ package pending
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -18,9 +19,9 @@ import (
 //     at or past its message (then the mark also erases the open reads before it, because they can
 //     only have moved the pointer further), or when no open read is before it and its head is
 //     settled;
-//   - a mark that was applied while its head is still open leaves a FloorSpec behind: own posts
-//     that appear below that head do not lift the pointer. While there is a FloorSpec, every own
-//     post so far is below it, so Row.OwnFloor is 0;
+//   - a mark that was applied while its head is still open leaves a Floor behind: own posts
+//     that appear below that head do not lift the pointer. While there is a Floor, every own
+//     post so far is below it, so Rare.OwnFloor is 0;
 //   - between two held marks only the furthest closed read stays, and the single reads above it.
 //
 // Everything that changes a normal form has a trigger (state.Waiters): an id or a seq that appears,
@@ -35,12 +36,12 @@ type base struct {
 	ptr     uint32
 	floorH  uint32
 	at, ev  int64
-	threads state.WithThreads // only for a thread: how far reads of the channel with its threads reach
+	threads held.WithThreads // only for a thread: how far reads of the channel with its threads reach
 }
 
 // baseOf returns the base of a row.
 func (p *Fold) baseOf(r *state.Row) base {
-	b := base{ptr: r.Pointer, floorH: r.OwnFloor, at: r.At, ev: r.Event}
+	b := base{ptr: r.Pointer, floorH: p.RareOf(r).OwnFloor, at: r.At, ev: r.Event()}
 	if r.Flags&state.RowThread != 0 {
 		b.threads = p.withThreadsOf(r)
 	}
@@ -87,8 +88,8 @@ func (p *Fold) Settle(ref uint32) bool {
 	for {
 		m := p.foldFront(&b, x)
 		changed = changed || m
-		k := slices.IndexFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
-		if k < 0 || !x.Unsettled[k].Closed || (x.Unsettled[k].HeadBy == state.ByID && !x.Unsettled[k].Head) || !p.keepsHead(&x.Unsettled[k]) {
+		k := slices.IndexFunc(x.Unsettled, func(h held.Event) bool { return h.Kind == held.KindMark })
+		if k < 0 || !x.Unsettled[k].Closed || (x.Unsettled[k].HeadBy == held.ByID && !x.Unsettled[k].Head) || !p.keepsHead(&x.Unsettled[k]) {
 			break
 		}
 		h := x.Unsettled[k]
@@ -121,8 +122,9 @@ func (p *Fold) Settle(ref uint32) bool {
 		changed = true
 	}
 	if changed {
-		r.Pointer, r.OwnFloor, r.At, r.Event = b.ptr, b.floorH, b.at, b.ev
-		if b.threads.Dirty && r.HasMarks() {
+		p.Move(r, b.ptr, b.at, b.ev)
+		p.EnsureRare(r).OwnFloor = b.floorH
+		if b.threads.Dirty && p.HasMarks(r) {
 			*p.EnsureWithThreads(r) = b.threads
 		}
 		p.TouchPair(ref, r)
@@ -136,13 +138,13 @@ func (p *Fold) foldFront(b *base, x *state.PairExtra) bool {
 	n := len(x.Unsettled)
 	marked := false
 	for _, h := range x.Unsettled {
-		marked = marked || h.Kind == state.KindMark
+		marked = marked || h.Kind == held.KindMark
 		switch {
 		case marked || !h.Closed:
 			keep = append(keep, h)
-		case h.Kind == state.KindRead:
+		case h.Kind == held.KindRead:
 			b.read(h.Seq, h.At, h.Offset)
-		case h.Kind == state.KindWithThreads:
+		case h.Kind == held.KindWithThreads:
 			b.threads.Raise(h.Seq, h.Offset)
 		case h.Seq > b.ptr:
 			x.Singles.Add(h.Seq)
@@ -161,7 +163,7 @@ func (p *Fold) foldFront(b *base, x *state.PairExtra) bool {
 // is still open before the mark. Otherwise mark applies it only if its head is final and nothing
 // open precedes it (exact), and effective reports whether it moved anything. open is how far open
 // floors reach. The caller raises the floor.
-func (p *Fold) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *state.PendingEvent, open uint32, exact bool) (certain, effective bool) {
+func (p *Fold) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set, h *held.Event, open uint32, exact bool) (certain, effective bool) {
 	low := max(b.floorH, open)
 	o, oat, oev := p.ownIn(c, r, low, h.HeadSeq)
 	ptr, at, ev := b.ptr, b.at, b.ev
@@ -187,14 +189,14 @@ func (p *Fold) mark(c *state.Channel, r *state.Row, b *base, singles *seqset.Set
 // makes redundant.
 func mergeSegments(x *state.PairExtra) bool {
 	n := len(x.Unsettled)
-	first := slices.IndexFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
+	first := slices.IndexFunc(x.Unsettled, func(h held.Event) bool { return h.Kind == held.KindMark })
 	if first < 0 || first == n-1 {
 		return false
 	}
 	keep := x.Unsettled[:first+1]
 	rest := slices.Clone(x.Unsettled[first+1:])
 	for len(rest) > 0 {
-		end := slices.IndexFunc(rest, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
+		end := slices.IndexFunc(rest, func(h held.Event) bool { return h.Kind == held.KindMark })
 		if end < 0 {
 			end = len(rest)
 		}
@@ -210,23 +212,23 @@ func mergeSegments(x *state.PairExtra) bool {
 	return len(keep) != n
 }
 
-func mergeSegment(keep, seg []state.PendingEvent) []state.PendingEvent {
+func mergeSegment(keep, seg []held.Event) []held.Event {
 	far, threads := -1, -1
 	for i := range seg {
-		if seg[i].Kind == state.KindRead && seg[i].Closed && (far < 0 || seg[i].Seq > seg[far].Seq) {
+		if seg[i].Kind == held.KindRead && seg[i].Closed && (far < 0 || seg[i].Seq > seg[far].Seq) {
 			far = i
 		}
-		if seg[i].Kind == state.KindWithThreads && (threads < 0 || seg[i].Seq > seg[threads].Seq) {
+		if seg[i].Kind == held.KindWithThreads && (threads < 0 || seg[i].Seq > seg[threads].Seq) {
 			threads = i
 		}
 	}
 	for i := range seg {
 		h := &seg[i]
-		if h.Closed && h.Kind == state.KindRead && (i != far || h.Seq == 0) || h.Kind == state.KindWithThreads && i != threads {
+		if h.Closed && h.Kind == held.KindRead && (i != far || h.Seq == 0) || h.Kind == held.KindWithThreads && i != threads {
 			continue
 		}
-		if h.Kind == state.KindSingle && h.Closed {
-			repeats := func(o state.PendingEvent) bool { return o.Kind == state.KindSingle && o.Closed && o.Seq == h.Seq }
+		if h.Kind == held.KindSingle && h.Closed {
+			repeats := func(o held.Event) bool { return o.Kind == held.KindSingle && o.Closed && o.Seq == h.Seq }
 			if (far >= 0 && h.Seq <= seg[far].Seq) || slices.ContainsFunc(seg[:i], repeats) {
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -15,7 +16,7 @@ import (
 type drawn struct {
 	own     bool
 	at      int64
-	waiting *state.PendingEvent
+	waiting *held.Event
 }
 
 const hour = 3600 * 1000
@@ -34,28 +35,28 @@ func drawPending(t *rapid.T) (out []drawn) {
 	at := int64(1)
 	for i := range rapid.IntRange(1, 7).Draw(t, "events") {
 		at += rapid.SampledFrom([]int64{0, 1, hour, 24 * hour, 8 * 24 * hour}).Draw(t, "event step")
-		h := event(rapid.SampledFrom([]uint8{state.KindRead, state.KindRead, state.KindSingle, state.KindMark}).Draw(t, "kind"), int64(i), at)
+		h := event(rapid.SampledFrom([]uint8{held.KindRead, held.KindRead, held.KindSingle, held.KindMark}).Draw(t, "kind"), int64(i), at)
 		id := func(label string) []byte { return fmt.Appendf(nil, "m%d", rapid.IntRange(1, 13).Draw(t, label)) }
 		when := func(label string) int64 {
 			return max(1, at+rapid.SampledFrom([]int64{-24 * hour, -1, 0, 1, hour, 24 * hour}).Draw(t, label))
 		}
-		h.By, h.ID = state.ByID, id("id")
-		if h.Kind == state.KindRead {
+		h.By, h.ID = held.ByID, id("id")
+		if h.Kind == held.KindRead {
 			switch rapid.IntRange(0, 2).Draw(t, "target") {
 			case 1:
-				h.By, h.ID, h.Seq = state.BySeq, nil, uint32(rapid.IntRange(1, 13).Draw(t, "seq"))
+				h.By, h.ID, h.Seq = held.BySeq, nil, uint32(rapid.IntRange(1, 13).Draw(t, "seq"))
 			case 2:
-				h.By, h.ID, h.Time = state.ByTime, nil, when("time")
+				h.By, h.ID, h.Time = held.ByTime, nil, when("time")
 			}
 		}
-		if h.Kind == state.KindMark {
+		if h.Kind == held.KindMark {
 			switch rapid.IntRange(0, 2).Draw(t, "head") {
 			case 0:
-				h.HeadBy = state.ByTime
+				h.HeadBy = held.ByTime
 			case 1:
-				h.HeadBy, h.Time = state.BySeq, int64(rapid.IntRange(1, 13).Draw(t, "head seq"))
+				h.HeadBy, h.Time = held.BySeq, int64(rapid.IntRange(1, 13).Draw(t, "head seq"))
 			case 2:
-				h.HeadBy, h.HeadID = state.ByID, id("head id")
+				h.HeadBy, h.HeadID = held.ByID, id("head id")
 			}
 		}
 		out = append(out, drawn{waiting: &h})
@@ -69,14 +70,14 @@ func drawForgetful(t *rapid.T) (out []drawn) {
 	now := int64(1)
 	for i := range rapid.IntRange(1, 7).Draw(t, "events") {
 		now += rapid.SampledFrom([]int64{0, 1, hour, 8 * 24 * hour, 20 * 24 * hour}).Draw(t, "event step")
-		h := event(rapid.SampledFrom([]uint8{state.KindRead, state.KindMark, state.KindMark}).Draw(t, "kind"), int64(i), now)
-		h.By, h.Seq = state.BySeq, uint32(rapid.IntRange(1, 13).Draw(t, "seq"))
+		h := event(rapid.SampledFrom([]uint8{held.KindRead, held.KindMark, held.KindMark}).Draw(t, "kind"), int64(i), now)
+		h.By, h.Seq = held.BySeq, uint32(rapid.IntRange(1, 13).Draw(t, "seq"))
 		old := max(1, now-rapid.SampledFrom([]int64{0, 1, 8 * 24 * hour, 20 * 24 * hour, 60 * 24 * hour}).Draw(t, "old"))
 		switch {
-		case h.Kind == state.KindMark:
-			h.HeadBy, h.At = state.ByTime, old
+		case h.Kind == held.KindMark:
+			h.HeadBy, h.At = held.ByTime, old
 		case rapid.Bool().Draw(t, "by time"):
-			h.By, h.Seq, h.Time = state.ByTime, 0, old
+			h.By, h.Seq, h.Time = held.ByTime, 0, old
 		}
 		out = append(out, drawn{waiting: &h})
 	}
@@ -96,10 +97,10 @@ func describe(list []drawn, change ...func(*identity.Settings)) (string, *world)
 		w.Settle(w.ref)
 	}
 	r, x := w.row(), w.extra()
-	out := fmt.Sprintf("pointer %d at %d by %d, own floor %d, last own %d, singles %v, floors %v", r.Pointer, r.At, r.Event, r.OwnFloor,
+	out := fmt.Sprintf("pointer %d at %d by %d, own floor %d, last own %d, singles %v, floors %v", r.Pointer, r.At, r.Event(), w.RareOf(r).OwnFloor,
 		r.LastOwn, x.Singles.Newest(nil, 0, 99), x.Floors)
 	for _, h := range x.Unsettled {
-		h.Sought, h.SoughtHead = state.Sought{}, state.Sought{}
+		h.Sought, h.SoughtHead = held.Sought{}, held.Sought{}
 		out += fmt.Sprintf("\n%+v", h)
 	}
 	return out, w
@@ -139,7 +140,7 @@ func checkNormalForm(t *testing.T, events func(*rapid.T) []drawn, change ...func
 			t.Fatalf("settling twice changed it:\n%s", want)
 		}
 		row, x := *w.row(), w.extra()
-		before := append([]state.PendingEvent{}, x.Unsettled...)
+		before := append([]held.Event{}, x.Unsettled...)
 		w.Evaluate(w.channel(), w.row(), x)
 		if *w.row() != row || len(before) > 0 && !reflect.DeepEqual(before, x.Unsettled) {
 			t.Fatalf("an evaluation changed it:\n%+v\n%+v", row, *w.row())
@@ -151,8 +152,8 @@ func checkNormalForm(t *testing.T, events func(*rapid.T) []drawn, change ...func
 func TestAReadWaitsForItsMessage(t *testing.T) {
 	w := newWorld()
 	w.post(false, 1)
-	h := event(state.KindRead, 5, 2)
-	h.By, h.ID = state.ByID, []byte("m3")
+	h := event(held.KindRead, 5, 2)
+	h.By, h.ID = held.ByID, []byte("m3")
 	w.hold(h)
 	w.pointer(t, 0)
 	w.post(false, 3)
@@ -160,7 +161,7 @@ func TestAReadWaitsForItsMessage(t *testing.T) {
 		t.Error("another message changed what waits")
 	}
 	w.post(false, 4)
-	if !w.Settle(w.ref) || len(w.extra().Unsettled) != 0 || w.row().Event != EvRead(5) || w.row().At != 2 {
+	if !w.Settle(w.ref) || len(w.extra().Unsettled) != 0 || w.row().Event() != EvRead(5) || w.row().At != 2 {
 		t.Errorf("held %v, row %+v", w.extra().Unsettled, w.row())
 	}
 	w.pointer(t, 3)
@@ -188,12 +189,12 @@ func TestAMarkTakesThePointerBack(t *testing.T) {
 	for i := range 6 {
 		w.post(false, int64(i+1))
 	}
-	read := event(state.KindRead, 1, 10)
-	read.By, read.Seq = state.BySeq, 4
-	single := event(state.KindSingle, 2, 11)
-	single.By, single.ID = state.ByID, []byte("m6")
-	mark := event(state.KindMark, 3, 12)
-	mark.By, mark.ID, mark.HeadBy = state.ByID, []byte("m2"), state.ByTime
+	read := event(held.KindRead, 1, 10)
+	read.By, read.Seq = held.BySeq, 4
+	single := event(held.KindSingle, 2, 11)
+	single.By, single.ID = held.ByID, []byte("m6")
+	mark := event(held.KindMark, 3, 12)
+	mark.By, mark.ID, mark.HeadBy = held.ByID, []byte("m2"), held.ByTime
 	w.hold(read)
 	w.hold(single)
 	w.pointer(t, 4)
@@ -205,7 +206,7 @@ func TestAMarkTakesThePointerBack(t *testing.T) {
 	if !w.extra().Singles.Empty() {
 		t.Error("m6 is still read")
 	}
-	if f := w.extra().Floors; len(f) != 1 || f[0] != (state.FloorSpec{By: state.ByTime, Val: 12, Horizon: 12 + LapseAfter}) {
+	if f := w.extra().Floors; len(f) != 1 || f[0] != (held.Floor{By: held.ByTime, Val: 12, Horizon: 12 + LapseAfter}) {
 		t.Errorf("the head of the mark is open, and its floors are %v", f)
 	}
 }
@@ -213,21 +214,21 @@ func TestAMarkTakesThePointerBack(t *testing.T) {
 // TestMergeSegments: between held marks remain the furthest closed read, each single read above it
 // once, and all open events.
 func TestMergeSegments(t *testing.T) {
-	closed := func(kind uint8, offset int64, seq uint32) state.PendingEvent {
-		return state.PendingEvent{Kind: kind, Offset: offset, Seq: seq, Closed: true}
+	closed := func(kind uint8, offset int64, seq uint32) held.Event {
+		return held.Event{Kind: kind, Offset: offset, Seq: seq, Closed: true}
 	}
-	x := &state.PairExtra{Unsettled: []state.PendingEvent{
-		closed(state.KindRead, 1, 9), // before the first mark: not merged
-		{Kind: state.KindMark, Offset: 2},
-		closed(state.KindRead, 3, 5),
-		closed(state.KindSingle, 4, 4), // below the furthest read
-		closed(state.KindSingle, 5, 8),
-		closed(state.KindSingle, 6, 8), // the same once more
-		{Kind: state.KindRead, Offset: 7, By: state.ByTime},
-		closed(state.KindRead, 8, 6),
-		{Kind: state.KindMark, Offset: 9},
-		closed(state.KindRead, 10, 2),
-		closed(state.KindWithThreads, 11, 3), closed(state.KindWithThreads, 12, 7),
+	x := &state.PairExtra{Unsettled: []held.Event{
+		closed(held.KindRead, 1, 9), // before the first mark: not merged
+		{Kind: held.KindMark, Offset: 2},
+		closed(held.KindRead, 3, 5),
+		closed(held.KindSingle, 4, 4), // below the furthest read
+		closed(held.KindSingle, 5, 8),
+		closed(held.KindSingle, 6, 8), // the same once more
+		{Kind: held.KindRead, Offset: 7, By: held.ByTime},
+		closed(held.KindRead, 8, 6),
+		{Kind: held.KindMark, Offset: 9},
+		closed(held.KindRead, 10, 2),
+		closed(held.KindWithThreads, 11, 3), closed(held.KindWithThreads, 12, 7),
 	}}
 	if !mergeSegments(x) {
 		t.Error("nothing was merged")

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/held"
 )
 
 // TestOpenReadsReachTheHead: an open read of the channel with its threads, up to a time, reads a
@@ -14,16 +14,16 @@ func TestOpenReadsReachTheHead(t *testing.T) {
 	for i := range 4 {
 		w.post(false, int64(i+1))
 	}
-	open := []state.PendingEvent{
-		{By: state.ByTime, Use: state.ForThreads, Offset: 1},
-		{By: state.ByTime, Use: state.ForOthers | state.ForFar, Offset: 2}, // the channel alone
-		{By: state.ByID, Use: state.ForThreads, Offset: 3},                 // its message does not exist
-		{By: state.ByTime, Use: state.ForThreads, Offset: 7},
+	open := []held.Event{
+		{By: held.ByTime, Use: held.ForThreads, Offset: 1},
+		{By: held.ByTime, Use: held.ForOthers | held.ForFar, Offset: 2}, // the channel alone
+		{By: held.ByID, Use: held.ForThreads, Offset: 3},                // its message does not exist
+		{By: held.ByTime, Use: held.ForThreads, Offset: 7},
 	}
 	for _, c := range []struct {
 		name         string
 		from, before int64
-		open         []state.PendingEvent
+		open         []held.Event
 		to           uint32
 		offset       int64
 		rest         int
@@ -34,7 +34,7 @@ func TestOpenReadsReachTheHead(t *testing.T) {
 		{"none in time", 2, 7, open, 0, 0, 1},
 		{"of the channel alone", 0, math.MaxInt64, open[1:3], 0, 0, 0},
 	} {
-		got := state.WithThreads{From: c.from}
+		got := held.WithThreads{From: c.from}
 		rest := w.readOpen(&got, w.channel(), c.open, c.before)
 		if got.To != c.to || got.Offset != c.offset || len(rest) != c.rest {
 			t.Errorf("%s: %+v and %d left, want to %d by %d and %d left", c.name, got, len(rest), c.to, c.offset, c.rest)
@@ -44,9 +44,9 @@ func TestOpenReadsReachTheHead(t *testing.T) {
 
 // TestAMarkForgetsReadsWithThreads: a mark in a thread cancels the reads with threads before it.
 func TestAMarkForgetsReadsWithThreads(t *testing.T) {
-	b := base{threads: state.WithThreads{To: 9, Offset: 3, Public: 9}}
-	b.forgetThreads(&state.PendingEvent{Offset: 5})
-	if b.threads != (state.WithThreads{From: 5, Dirty: true}) {
+	b := base{threads: held.WithThreads{To: 9, Offset: 3, Public: 9}}
+	b.forgetThreads(&held.Event{Offset: 5})
+	if b.threads != (held.WithThreads{From: 5, Dirty: true}) {
 		t.Errorf("%+v", b.threads)
 	}
 }
@@ -59,8 +59,8 @@ func TestAThreadLooksAtItsChannel(t *testing.T) {
 		w.post(false, int64(i+1))
 	}
 	x := w.extra()
-	x.WithThreads = &state.WithThreads{To: 2, Offset: 4}
-	x.OpenReads = []state.PendingEvent{{By: state.ByTime, Use: state.ForThreads, Offset: 6}}
+	x.WithThreads = &held.WithThreads{To: 2, Offset: 4}
+	x.OpenReads = []held.Event{{By: held.ByTime, Use: held.ForThreads, Offset: 6}}
 	if w.openWithThreads(w.row()) != nil {
 		t.Error("the channel itself has reads with threads open")
 	}
@@ -76,7 +76,7 @@ func TestAThreadLooksAtItsChannel(t *testing.T) {
 	if x.OpenReads = nil; w.WithThreadsOf(w.channel(), r).To != 2 {
 		t.Errorf("without open reads it is read to %+v", w.WithThreadsOf(w.channel(), r))
 	}
-	if r.Marks = 1; w.WithThreadsOf(w.channel(), r).To != 0 {
+	if w.RareOf(r).Marks = 1; w.WithThreadsOf(w.channel(), r).To != 0 {
 		t.Errorf("with a mark of its own it is read to %+v", w.WithThreadsOf(w.channel(), r))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -67,7 +68,7 @@ func (w *world) post(own bool, at int64) uint32 {
 }
 
 // hold adds an event to the waiting ones, unless it is void on arrival, and settles them.
-func (w *world) hold(h state.PendingEvent) bool {
+func (w *world) hold(h held.Event) bool {
 	if !w.Resolve(w.channel(), w.row(), &h) {
 		return false
 	}
@@ -78,8 +79,8 @@ func (w *world) hold(h state.PendingEvent) bool {
 }
 
 // event returns a read, a single read or a mark at a time. It names no message yet.
-func event(kind uint8, offset, at int64) state.PendingEvent {
-	return state.PendingEvent{Kind: kind, Offset: offset, At: at, Now: at, Horizon: at + LapseAfter}
+func event(kind uint8, offset, at int64) held.Event {
+	return held.Event{Kind: kind, Offset: offset, At: at, Now: at, Horizon: at + LapseAfter}
 }
 
 func (w *world) pointer(t *testing.T, want uint32) {

@@ -4,4 +4,5 @@
 //
 //	block.go   an entry, its place in the order of the store, and the bytes of a block
 //	sort.go    sorting many entries into that order
+//	out.go     receipts to publish, and dropping redundant ones
 package receipts

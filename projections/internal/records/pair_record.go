@@ -3,6 +3,7 @@ package records
 import (
 	"encoding/binary"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
@@ -66,7 +67,7 @@ func AppendUnsettled(b []byte, x *state.PairExtra) []byte {
 }
 
 // AppendEvents encodes waiting events.
-func AppendEvents(b []byte, list []state.PendingEvent) []byte {
+func AppendEvents(b []byte, list []held.Event) []byte {
 	for i := range list {
 		h := &list[i]
 		b = append(b, h.Kind, h.By, h.HeadBy, h.Use)
@@ -85,7 +86,7 @@ func AppendEvents(b []byte, list []state.PendingEvent) []byte {
 func DecodeUnsettled(x *state.PairExtra, b []byte) error {
 	r := wire.Reader{B: b}
 	for n := r.Uvarint(); n > 0 && r.Err == nil; n-- {
-		f := state.FloorSpec{By: r.Byte(), Val: r.Varint(), Horizon: r.Varint()}
+		f := held.Floor{By: r.Byte(), Val: r.Varint(), Horizon: r.Varint()}
 		if f.By&floorNow != 0 {
 			f.By, f.Now = f.By&^floorNow, r.Varint()
 		}
@@ -96,9 +97,9 @@ func DecodeUnsettled(x *state.PairExtra, b []byte) error {
 }
 
 // ReadEvents decodes a list of waiting events.
-func ReadEvents(r *wire.Reader) (list []state.PendingEvent) {
+func ReadEvents(r *wire.Reader) (list []held.Event) {
 	for len(r.B) > 0 && r.Err == nil {
-		h := state.PendingEvent{Kind: r.Byte(), By: r.Byte(), HeadBy: r.Byte(), Use: r.Byte(), Closed: r.Byte() != 0, Head: r.Byte() != 0}
+		h := held.Event{Kind: r.Byte(), By: r.Byte(), HeadBy: r.Byte(), Use: r.Byte(), Closed: r.Byte() != 0, Head: r.Byte() != 0}
 		h.Offset, h.At, h.Horizon, h.Now, h.Time = r.Varint(), r.Varint(), r.Varint(), r.Varint(), r.Varint()
 		h.Seq, h.HeadSeq = uint32(r.Varint()), uint32(r.Varint())
 		h.ID = append([]byte(nil), r.Bytes()...)

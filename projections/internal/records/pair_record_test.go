@@ -8,19 +8,20 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
 // drawEvent draws a waiting event of any form.
-func drawEvent(t *rapid.T) state.PendingEvent {
+func drawEvent(t *rapid.T) held.Event {
 	text := func(label string) []byte {
 		return append([]byte(nil), rapid.SliceOfN(rapid.Byte(), 0, 20).Draw(t, label)...)
 	}
 	when := func(label string) int64 { return rapid.Int64Range(-1<<50, 1<<50).Draw(t, label) }
-	return state.PendingEvent{
-		Kind: rapid.Uint8Range(state.KindRead, state.KindWithThreads).Draw(t, "kind"), By: rapid.Uint8Range(0, state.ByTime).Draw(t, "by"),
-		HeadBy: rapid.Uint8Range(0, state.ByTime).Draw(t, "head by"), Use: rapid.Uint8Range(0, 15).Draw(t, "use"),
+	return held.Event{
+		Kind: rapid.Uint8Range(held.KindRead, held.KindWithThreads).Draw(t, "kind"), By: rapid.Uint8Range(0, held.ByTime).Draw(t, "by"),
+		HeadBy: rapid.Uint8Range(0, held.ByTime).Draw(t, "head by"), Use: rapid.Uint8Range(0, 15).Draw(t, "use"),
 		Closed: rapid.Bool().Draw(t, "closed"), Head: rapid.Bool().Draw(t, "head"),
 		Offset: rapid.Int64Min(0).Draw(t, "offset"), At: when("at"), Horizon: when("horizon"), Now: when("now"), Time: when("time"),
 		Seq: rapid.Uint32().Draw(t, "seq"), HeadSeq: rapid.Uint32().Draw(t, "head seq"), ID: text("id"), HeadID: text("head id"),
@@ -33,8 +34,8 @@ func TestUnsettledBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var want state.PairExtra
 		for range rapid.IntRange(0, 3).Draw(t, "floors") {
-			want.Floors = append(want.Floors, state.FloorSpec{
-				By: rapid.Uint8Range(0, state.ByTime).Draw(t, "floor by"), Val: rapid.Int64().Draw(t, "floor"), Horizon: rapid.Int64().Draw(t, "floor horizon"),
+			want.Floors = append(want.Floors, held.Floor{
+				By: rapid.Uint8Range(0, held.ByTime).Draw(t, "floor by"), Val: rapid.Int64().Draw(t, "floor"), Horizon: rapid.Int64().Draw(t, "floor horizon"),
 				Now: rapid.SampledFrom([]int64{0, 1, -5, 1 << 41}).Draw(t, "floor now"),
 			})
 		}
@@ -43,7 +44,7 @@ func TestUnsettledBytes(t *testing.T) {
 		}
 		stored := want
 		if stored.Unsettled = slices.Clone(want.Unsettled); len(stored.Unsettled) > 0 {
-			stored.Unsettled[0].Sought = state.Sought{Head: 5, Expired: true}
+			stored.Unsettled[0].Sought = held.Sought{Head: 5, Expired: true}
 		}
 		b := AppendUnsettled(nil, &stored)
 		if len(want.Floors)+len(want.Unsettled) == 0 {
@@ -66,7 +67,7 @@ func TestUnsettledBytes(t *testing.T) {
 
 // TestEventsDoNotBorrow: events stay in memory longer than the record that they were read from.
 func TestEventsDoNotBorrow(t *testing.T) {
-	b := AppendEvents(nil, []state.PendingEvent{{Kind: state.KindMark, ID: []byte("m1"), HeadID: []byte("m2")}})
+	b := AppendEvents(nil, []held.Event{{Kind: held.KindMark, ID: []byte("m1"), HeadID: []byte("m2")}})
 	got := ReadEvents(&wire.Reader{B: b})
 	clear(b)
 	if len(got) != 1 || string(got[0].ID) != "m1" || string(got[0].HeadID) != "m2" {

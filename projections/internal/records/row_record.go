@@ -2,6 +2,7 @@ package records
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -28,9 +29,9 @@ const (
 	recOwnRead
 )
 
-// AppendRow encodes a row without its user, and leaves out parts without content. x is the pair's
-// extra, or nil.
-func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
+// AppendRow encodes a row without its user, and leaves out parts without content. all is State.Whole of
+// the row, and x its extra, or nil.
+func AppendRow(b []byte, r *state.Row, all state.Rare, x *state.PairExtra) []byte {
 	at := len(b)
 	b = append(b, 0)
 	b = binary.AppendUvarint(b, uint64(r.Baseline))
@@ -41,35 +42,35 @@ func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 	if r.Flags&state.RowMuted != 0 {
 		f |= recMuted
 	}
-	if r.Pointer != 0 || r.At != 0 || r.Event != 0 {
+	if r.Pointer != 0 || r.At != 0 || r.Event() != 0 {
 		f |= recPointer
 		b = binary.AppendUvarint(b, uint64(r.Pointer))
 		b = binary.AppendVarint(b, r.At)
-		b = binary.AppendUvarint(b, uint64(r.Event))
+		b = binary.AppendUvarint(b, uint64(r.Event()))
 	}
-	if r.LastOwn != 0 || r.OwnFloor != 0 {
+	if r.LastOwn != 0 || all.OwnFloor != 0 {
 		f |= recOwn
 		b = binary.AppendUvarint(b, uint64(r.LastOwn))
-		b = binary.AppendUvarint(b, uint64(r.OwnFloor))
+		b = binary.AppendUvarint(b, uint64(all.OwnFloor))
 		b = binary.AppendVarint(b, r.OwnAt)
 	}
-	if r.Marks != 0 {
+	if all.Marks != 0 {
 		f |= recMarks
-		b = binary.AppendUvarint(b, uint64(r.Marks))
+		b = binary.AppendUvarint(b, uint64(all.Marks))
 	}
-	if r.LastR != 0 {
+	if all.LastR != 0 {
 		f |= recRead
-		b = binary.AppendVarint(b, r.LastR-r.Event>>1)
+		b = binary.AppendVarint(b, all.LastR-r.Event()>>1)
 	}
-	if r.LastD != 0 {
+	if all.LastD != 0 {
 		f |= recDelivery
-		b = binary.AppendUvarint(b, uint64(r.LastD))
+		b = binary.AppendUvarint(b, uint64(all.LastD))
 	}
 	more := byte(0)
-	if r.Public != r.Pointer || r.PublicAt != r.At {
+	if all.Public != r.Pointer || all.PublicAt != r.At {
 		more |= recPublic
 	}
-	if r.Far != r.Pointer {
+	if all.Far != r.Pointer {
 		more |= recFar
 	}
 	if x != nil && x.Read != nil {
@@ -83,11 +84,11 @@ func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 		b = append(b, more)
 	}
 	if more&recPublic != 0 {
-		b = binary.AppendUvarint(b, uint64(r.Public))
-		b = binary.AppendVarint(b, r.PublicAt)
+		b = binary.AppendUvarint(b, uint64(all.Public))
+		b = binary.AppendVarint(b, all.PublicAt)
 	}
 	if more&recFar != 0 {
-		b = binary.AppendUvarint(b, uint64(r.Far))
+		b = binary.AppendUvarint(b, uint64(all.Far))
 	}
 	if more&recOwnRead != 0 {
 		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(x.Read.Seq)), x.Read.At)
@@ -101,7 +102,7 @@ func AppendRow(b []byte, r *state.Row, x *state.PairExtra) []byte {
 
 // ReadRow decodes a row of p.
 func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
-	f := r.Byte()
+	f, all := r.Byte(), state.Rare{}
 	to.Baseline = r.U32()
 	if f&recMember != 0 {
 		to.Flags |= state.RowMember
@@ -110,30 +111,34 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 		to.Flags |= state.RowMuted
 	}
 	if f&recPointer != 0 {
-		to.Pointer, to.At, to.Event = r.U32(), r.Varint(), int64(r.Uvarint())
+		pointer, at, event := r.U32(), r.Varint(), r.Uvarint()
+		if event > state.MaxEvent && r.Err == nil {
+			r.Err = fmt.Errorf("the pointer was put there by record %d, which cannot be", event>>1)
+		}
+		to.Place(pointer, at, int64(event))
 	}
 	if f&recOwn != 0 {
-		to.LastOwn, to.OwnFloor, to.OwnAt = r.U32(), r.U32(), r.Varint()
+		to.LastOwn, all.OwnFloor, to.OwnAt = r.U32(), r.U32(), r.Varint()
 	}
 	if f&recMarks != 0 {
-		to.Marks = r.U32()
+		all.Marks = r.U32()
 	}
 	if f&recRead != 0 {
-		to.LastR = r.Varint() + to.Event>>1
+		all.LastR = r.Varint() + to.Event()>>1
 	}
 	if f&recDelivery != 0 {
-		to.LastD = int64(r.Uvarint())
+		all.LastD = int64(r.Uvarint())
 	}
 	more := byte(0)
 	if f&recMore != 0 {
 		more = r.Byte()
 	}
-	to.Public, to.PublicAt, to.Far = to.Pointer, to.At, to.Pointer
+	all.Public, all.PublicAt, all.Far = to.Pointer, to.At, to.Pointer
 	if more&recPublic != 0 {
-		to.Public, to.PublicAt = r.U32(), r.Varint()
+		all.Public, all.PublicAt = r.U32(), r.Varint()
 	}
 	if more&recFar != 0 {
-		to.Far = r.U32()
+		all.Far = r.U32()
 	}
 	if more&recOwnRead != 0 {
 		p.EnsurePairExtra(to).Read = &state.OwnPost{Seq: r.U32(), At: r.Varint()}
@@ -143,6 +148,7 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	} else if s := p.ExtraSettings(to); s != nil && f&recMuted != 0 {
 		s.Lasting = events.LevelNone // the record of the line and labels was read first
 	}
+	p.SetWhole(to, all)
 }
 
 // SkipRow skips a row. It returns false for a row with rare parts, where it stops within the row.

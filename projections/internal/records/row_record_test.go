@@ -31,25 +31,34 @@ func number[T int64 | uint32](t *rapid.T, label string, from, to T) T {
 const maxSeq = 1<<32 - 1
 
 // drawRow draws the fields of a row that a record has.
-func drawRow(t *rapid.T) state.Row {
-	r := state.Row{
-		Baseline: number[uint32](t, "baseline", 0, maxSeq), Pointer: number[uint32](t, "pointer", 0, maxSeq),
-		At: number[int64](t, "at", -1<<50, 1<<50), Event: number[int64](t, "event", 0, 1<<60),
-		LastOwn: number[uint32](t, "last own", 0, maxSeq), OwnFloor: number[uint32](t, "own floor", 0, maxSeq),
-		Marks: number[uint32](t, "marks", 0, maxSeq), LastD: number[int64](t, "last delivery", 0, 1<<60),
+func drawRow(t *rapid.T) (r state.Row, all state.Rare) {
+	r = state.Row{
+		Baseline: number[uint32](t, "baseline", 0, maxSeq), LastOwn: number[uint32](t, "last own", 0, maxSeq),
+	}
+	r.Place(number[uint32](t, "pointer", 0, maxSeq), number[int64](t, "at", -1<<50, 1<<50), number[int64](t, "event", 0, state.MaxEvent))
+	all = state.Rare{
+		OwnFloor: number[uint32](t, "own floor", 0, maxSeq),
+		Marks:    number[uint32](t, "marks", 0, maxSeq), LastD: number[int64](t, "last delivery", 0, 1<<60),
 		Public: number[uint32](t, "public", 0, maxSeq), PublicAt: number[int64](t, "public at", -1<<50, 1<<50),
 		Far: number[uint32](t, "far", 0, maxSeq),
 	}
-	if r.LastOwn != 0 || r.OwnFloor != 0 {
+	if r.LastOwn != 0 || all.OwnFloor != 0 {
 		r.OwnAt = number[int64](t, "own at", -1<<50, 1<<50)
 	}
 	if rapid.Bool().Draw(t, "as the pointer") {
-		r.Public, r.PublicAt, r.Far = r.Pointer, r.At, r.Pointer
+		all.Public, all.PublicAt, all.Far = r.Pointer, r.At, r.Pointer
 	}
-	if r.LastR = number[int64](t, "last read", 1, 1<<60); rapid.Bool().Draw(t, "member") {
+	if all.LastR = number[int64](t, "last read", 1, 1<<60); rapid.Bool().Draw(t, "as implied") {
+		p := newState()
+		all = p.Whole(&r)
+	}
+	if all.OwnFloor == 0 && r.LastOwn == 0 {
+		r.OwnAt = 0 // has no record
+	}
+	if rapid.Bool().Draw(t, "member") {
 		r.Flags |= state.RowMember
 	}
-	return r
+	return r, all
 }
 
 // drawSettings draws a user's settings of a channel, except the line and the labels.
@@ -82,7 +91,8 @@ func drawSettings(t *rapid.T, ends bool) state.UserSettings {
 // TestRowBytes: decoding gives the same row with its other parts. Its Muted agrees with its level.
 func TestRowBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		want, ends := drawRow(t), rapid.Bool().Draw(t, "the log ends")
+		want, all := drawRow(t)
+		ends := rapid.Bool().Draw(t, "the log ends")
 		x := &state.PairExtra{}
 		if rapid.Bool().Draw(t, "own read") {
 			x.Read = &state.OwnPost{Seq: rapid.Uint32Min(1).Draw(t, "own read seq"), At: rapid.Int64().Draw(t, "own read at")}
@@ -94,7 +104,7 @@ func TestRowBytes(t *testing.T) {
 				}
 			}
 		}
-		b := AppendRow([]byte("before"), &want, x)
+		b := AppendRow([]byte("before"), &want, all, x)
 		if !bytes.HasPrefix(b, []byte("before")) {
 			t.Fatal("AppendRow wrote over what was there")
 		}
@@ -107,9 +117,13 @@ func TestRowBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		extra := p.ExtraOfPair(&got)
-		got.Extra = 0
-		if got != want {
-			t.Fatalf("got  %+v\nwant %+v", got, want)
+		whole := p.Whole(&got)
+		whole.Extra = 0
+		if implied := all == p.Whole(&want); extra == nil && implied != (got.Rare == 0) {
+			t.Fatalf("the row implies the rest: %t, and has a Rare of its own: %t", implied, got.Rare != 0)
+		}
+		if got.Rare = 0; got != want || whole != all {
+			t.Fatalf("got  %+v, %+v\nwant %+v, %+v", got, whole, want, all)
 		}
 		if x.Read == nil && x.Settings == nil {
 			if extra != nil {
@@ -131,15 +145,16 @@ func TestRowBytes(t *testing.T) {
 
 // TestRowCutShort: no prefix of a record is taken for a whole one.
 func TestRowCutShort(t *testing.T) {
-	row := state.Row{
-		Baseline: 300, Pointer: 400, At: 1 << 41, Event: 1001, LastOwn: 390, OwnFloor: 380, OwnAt: 1 << 41, Marks: 3, LastR: 501, LastD: 70,
-		Public: 200, PublicAt: 1 << 40, Far: 500, Flags: state.RowMember | state.RowMuted,
+	row := state.Row{Baseline: 300, LastOwn: 390, OwnAt: 1 << 41, Flags: state.RowMember | state.RowMuted}
+	row.Place(400, 1<<41, 1001)
+	all := state.Rare{
+		OwnFloor: 380, Marks: 3, LastR: 501, LastD: 70, Public: 200, PublicAt: 1 << 40, Far: 500,
 	}
 	x := &state.PairExtra{Read: &state.OwnPost{Seq: 390, At: 1 << 41}, Settings: &state.UserSettings{
 		Lasting: events.LevelNone, IgnoreAll: true, Flag: state.Since{Is: true, HeadSeq: 400},
 		Filed: state.File(state.Since{Is: true, At: 1 << 41, Horizon: 1<<41 + 7}, true),
 	}}
-	b := AppendRow(nil, &row, x)
+	b := AppendRow(nil, &row, all, x)
 	for cut := range b {
 		r := wire.Reader{B: bytes.Clone(b[:cut])}
 		var got state.Row
@@ -151,11 +166,11 @@ func TestRowCutShort(t *testing.T) {
 
 // TestAnEmptyRowIsShort: most fields of a row are zero most of the time, and take no space then.
 func TestAnEmptyRowIsShort(t *testing.T) {
-	if b := AppendRow(nil, &state.Row{}, nil); len(b) != 2 {
+	if b := AppendRow(nil, &state.Row{}, state.Rare{}, nil); len(b) != 2 {
 		t.Errorf("a row that says nothing takes %d bytes: %x", len(b), b)
 	}
 	plain := state.Row{Flags: state.RowMuted}
-	if b := AppendRow(nil, &plain, &state.PairExtra{Settings: &state.UserSettings{Lasting: events.LevelNone}}); len(b) != 2 {
+	if b := AppendRow(nil, &plain, state.Rare{}, &state.PairExtra{Settings: &state.UserSettings{Lasting: events.LevelNone}}); len(b) != 2 {
 		t.Errorf("a muting takes %d bytes: %x", len(b), b)
 	}
 }
@@ -167,7 +182,7 @@ func TestMutedRowBehindItsMarkers(t *testing.T) {
 	p := newState()
 	var got state.Row
 	p.LoadSettings(&got).Labels = []string{"work"}
-	r := wire.Reader{B: AppendRow(nil, &muted, nil)}
+	r := wire.Reader{B: AppendRow(nil, &muted, state.Rare{}, nil)}
 	ReadRow(&r, &got, p)
 	if s := p.SettingsOf(&got); s.Level() != events.LevelNone || len(s.Labels) != 1 {
 		t.Errorf("it says %+v", s)
@@ -200,22 +215,22 @@ func TestFollowBytes(t *testing.T) {
 // TestSkipRow: what SkipRow and SkimRow skip is what ReadRow reads, except rows with rare parts.
 func TestSkipRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		row := drawRow(t)
-		b := append(AppendRow(nil, &row, nil), "rest"...)
+		row, all := drawRow(t)
+		b := append(AppendRow(nil, &row, all, nil), "rest"...)
 		r := wire.Reader{B: b}
 		if !SkipRow(&r) || r.Err != nil || string(r.B) != "rest" {
 			t.Fatalf("of %x, %q is left, error %v", b, r.B, r.Err)
 		}
 		r = wire.Reader{B: b}
-		want := Skimmed{row.Flags&state.RowMember != 0, row.LastR, row.LastD}
+		want := Skimmed{row.Flags&state.RowMember != 0, all.LastR, all.LastD}
 		if got, ok := SkimRow(&r); !ok || r.Err != nil || string(r.B) != "rest" || got != want {
 			t.Fatalf("of %x: %+v, want %+v, %q is left, error %v", b, got, want, r.B, r.Err)
 		}
 		rare := state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}}
-		if r = (wire.Reader{B: AppendRow(nil, &row, &rare)}); SkipRow(&r) {
+		if r = (wire.Reader{B: AppendRow(nil, &row, all, &rare)}); SkipRow(&r) {
 			t.Fatal("a row with rare parts was skipped")
 		}
-		if r = (wire.Reader{B: AppendRow(nil, &row, &rare)}); second(SkimRow(&r)) {
+		if r = (wire.Reader{B: AppendRow(nil, &row, all, &rare)}); second(SkimRow(&r)) {
 			t.Fatal("a row with rare parts was skimmed")
 		}
 		if r = (wire.Reader{B: b[:rapid.IntRange(0, len(b)-5).Draw(t, "cut")]}); SkipRow(&r) && r.Err == nil {
@@ -235,9 +250,9 @@ func TestSkipRows(t *testing.T) {
 		ends := map[int]bool{0: true}
 		n := rapid.IntRange(0, 5).Draw(t, "rows")
 		for range n {
-			row := drawRow(t)
+			row, all := drawRow(t)
 			user := rapid.SampledFrom([]int{1, 7, 127, 128, 255}).Draw(t, "length of the user's id")
-			page = AppendRow(wire.AppendBytes(page, make([]byte, user)), &row, nil)
+			page = AppendRow(wire.AppendBytes(page, make([]byte, user)), &row, all, nil)
 			ends[len(page)] = true
 		}
 		if rows, ok := SkipRows(page); !ok || int(rows) != n {
@@ -247,12 +262,12 @@ func TestSkipRows(t *testing.T) {
 		if _, ok := SkipRows(page[:cut]); ok != ends[cut] {
 			t.Fatalf("cut at %d of %d: %v", cut, len(page), ok)
 		}
-		row := drawRow(t)
-		rare := AppendRow(wire.AppendBytes(page, []byte("u")), &row, &state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}})
+		row, all := drawRow(t)
+		rare := AppendRow(wire.AppendBytes(page, []byte("u")), &row, all, &state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}})
 		if _, ok := SkipRows(rare); ok {
 			t.Fatal("a row with rare parts was skipped")
 		}
-		if _, ok := SkipRows(AppendRow(wire.AppendBytes(page, nil), &row, nil)); ok {
+		if _, ok := SkipRows(AppendRow(wire.AppendBytes(page, nil), &row, all, nil)); ok {
 			t.Fatal("a row without a user was skipped")
 		}
 	})

@@ -3,12 +3,12 @@ package records
 import (
 	"encoding/binary"
 
-	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
 // AppendWithThreads encodes the reads of a channel with its threads, or nothing if there are none.
-func AppendWithThreads(b []byte, w *state.WithThreads) []byte {
+func AppendWithThreads(b []byte, w *held.WithThreads) []byte {
 	if w.Plain() {
 		return b
 	}
@@ -19,6 +19,6 @@ func AppendWithThreads(b []byte, w *state.WithThreads) []byte {
 }
 
 // ReadWithThreads decodes the reads of a channel with its threads.
-func ReadWithThreads(r *wire.Reader, w *state.WithThreads) {
+func ReadWithThreads(r *wire.Reader, w *held.WithThreads) {
 	w.To, w.Offset, w.Public, w.From = r.U32(), int64(r.Uvarint()), r.U32(), int64(r.Uvarint())
 }

@@ -1,6 +1,9 @@
 package rules
 
-import "github.com/tidemark/tidemark/projections/internal/state"
+import (
+	"github.com/tidemark/tidemark/projections/internal/held"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
 
 // Await registers the triggers of everything that is open in the pair's held events, floors and
 // filing.
@@ -18,7 +21,7 @@ func (p *Fold) Await(ref uint32) {
 		return
 	}
 	w := &p.EnsureExtra(c).Wait
-	for _, list := range [...][]state.PendingEvent{x.Unsettled, x.OpenReads, x.WaitingDeliveries} {
+	for _, list := range [...][]held.Event{x.Unsettled, x.OpenReads, x.WaitingDeliveries} {
 		for i := range list {
 			p.awaitEvent(w, &list[i], ref)
 		}
@@ -28,27 +31,27 @@ func (p *Fold) Await(ref uint32) {
 	}
 }
 
-func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
+func (p *Fold) awaitEvent(w *state.Waiters, h *held.Event, ref uint32) {
 	p.Hints++
 	if h.ExpiredID() {
 		p.Lapses.Push(h.Now, ref)
 	}
 	if !h.Closed {
 		switch h.By {
-		case state.ByID:
+		case held.ByID:
 			w.AwaitID(h.ID, ref)
-			if h.Kind == state.KindMark && h.Seq != 0 {
+			if h.Kind == held.KindMark && h.Seq != 0 {
 				w.Seqs.Push(int64(h.Seq), ref)
 			}
-		case state.BySeq:
+		case held.BySeq:
 			w.Seqs.Push(int64(h.Seq), ref)
-		case state.ByTime:
+		case held.ByTime:
 			w.Times.Push(h.Time, ref)
 		}
 		p.Lapses.Push(h.Horizon, ref)
 	}
-	if h.Kind == state.KindMark && !h.Head {
-		if h.HeadBy == state.ByID {
+	if h.Kind == held.KindMark && !h.Head {
+		if h.HeadBy == held.ByID {
 			w.AwaitID(h.HeadID, ref)
 			p.Lapses.Push(h.Horizon, ref)
 		} else {
@@ -58,9 +61,9 @@ func (p *Fold) awaitEvent(w *state.Waiters, h *state.PendingEvent, ref uint32) {
 	}
 }
 
-func (p *Fold) awaitFloor(w *state.Waiters, f state.FloorSpec, ref uint32) {
+func (p *Fold) awaitFloor(w *state.Waiters, f held.Floor, ref uint32) {
 	p.Hints++
-	if f.By == state.BySeq {
+	if f.By == held.BySeq {
 		w.Seqs.Push(f.Val, ref)
 	} else {
 		w.Times.Push(f.Val, ref)
@@ -70,8 +73,8 @@ func (p *Fold) awaitFloor(w *state.Waiters, f state.FloorSpec, ref uint32) {
 
 // awaitRemembered registers the trigger that lets a mark keep its open head (State.KeepsReach): the
 // last log time of chat.messages that the mark does not remember.
-func (p *Fold) awaitRemembered(h *state.PendingEvent, ref uint32) {
-	if h.HeadBy == state.ByTime && !p.KeepsReach(h.At, h.Now) {
+func (p *Fold) awaitRemembered(h *held.Event, ref uint32) {
+	if h.HeadBy == held.ByTime && !p.KeepsReach(h.At, h.Now) {
 		p.Lapses.Push(p.LastForgotten(h.Now), ref)
 	}
 }
@@ -82,7 +85,7 @@ func (p *Fold) AwaitFollow(ref uint32) {
 	if !p.Settings.TrimLog || r.Flags&state.RowThread == 0 {
 		return
 	}
-	f := p.Follows.At(r.Scope)
+	f := p.FollowOf(r)
 	if f.Flags&state.FollowExplicit == 0 || f.Closed != 0 {
 		return
 	}
@@ -135,7 +138,7 @@ func (p *Fold) forgetHints() {
 	p.Hints, p.Lapses = 0, nil
 	p.ChannelExtras.Each(func(x *state.ChannelExtra) { x.Wait = state.Waiters{} })
 	p.Rows.Each(func(ref uint32, r *state.Row) {
-		if r.Channel != 0 && (r.Extra != 0 || (r.Flags&state.RowThread != 0 && p.Settings.TrimLog)) {
+		if r.Channel != 0 && (p.ExtraOfPair(r) != nil || (r.Flags&state.RowThread != 0 && p.Settings.TrimLog)) {
 			p.Await(ref)
 		}
 	})

@@ -15,20 +15,19 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	p.noteThreads(c)
 	for ref := c.Rows; ref != 0; {
 		r := p.Rows.At(ref)
-		if !r.Idle() {
+		if !p.Idle(r) {
 			p.PairChanged(ref) // users who are not members have deltas too
 		}
 		next := r.NextRow
-		if r.Extra != 0 {
-			if p.ExtraSettings(r) != nil {
-				p.Customized--
-			}
-			p.PairExtras.Drop(r.Extra)
+		if p.ExtraSettings(r) != nil {
+			p.Customized--
 		}
-		p.Blobs.Release(r.LastID)
-		p.Blobs.Release(r.FirstID)
-		*r = state.Row{Channel: r.Channel, User: r.User, Ord: state.NoOrdinal, NextUser: r.NextUser, NextRow: r.NextRow, LastR: r.LastR, LastD: r.LastD,
-			OutRow: r.OutRow, Scope: r.Scope, Flags: r.Flags & (state.RowChanged | state.RowCheck | state.RowThread | state.RowColdListed)}
+		kept := state.Rare{LastR: p.LastR(r), LastD: p.RareOf(r).LastD, Scope: p.RareOf(r).Scope}
+		p.DropRare(r)
+		p.ForgetShown(r)
+		r.Strip()
+		*p.EnsureRare(r) = kept
+		p.Imply(r)
 		delete(p.DirtyGuests, ref)
 		delete(p.DirtyFollows, ref)
 		delete(p.DirtyPairExtras, ref)

@@ -16,10 +16,11 @@ func (p *Fold) noteFarewell(ci uint32, m *events.Read, offset int64) {
 			pair := p.Rows.At(ref)
 			// A former owner may already have dropped the row, and published a stamp with the
 			// position of all deliveries.
-			pair.LastR, pair.LastD = offset+1, max(pair.LastD, f.LastD)
+			x := p.EnsureRare(pair)
+			x.LastR, x.LastD = offset+1, max(x.LastD, f.LastD)
 			if len(m.ThreadID) > 0 {
 				if ref = p.ThreadRowOf(p.ThreadOf(ci, m.ThreadID), u); ref != 0 {
-					p.Follows.At(p.Rows.At(ref).Scope).LastSeen = state.SeenUnknown
+					p.FollowOf(p.Rows.At(ref)).LastSeen = state.SeenUnknown
 				}
 			}
 			if ref != 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/pending"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -20,25 +21,25 @@ func (p *Fold) FoldDelivery(m *events.Delivery, offset, timestamp int64) state.O
 	}
 	p.FirstTouch(ci, c)
 	ref, r := p.EnsureRow(ci, p.EnsureUser(m.UserID))
-	r.LastD = offset + 1
+	p.EnsureRare(r).LastD = offset + 1
 	p.TouchRow(ref, r)
-	if r.Erased() {
+	if p.Erased(r) {
 		return state.OutcomeIgnored // no list will ever have it
 	}
-	h := state.PendingEvent{
-		Offset: offset, At: m.OccurredAt, Now: p.DeliveryTime, By: state.ByID, ID: m.MessageID,
+	h := held.Event{
+		Offset: offset, At: m.OccurredAt, Now: p.DeliveryTime, By: held.ByID, ID: m.MessageID,
 		Horizon: max(m.OccurredAt, min(timestamp, maxTime)) + pending.LapseAfter,
 	}
 	switch {
 	case m.Kind == events.KindQueued:
-		h.Kind = state.KindQueued
+		h.Kind = held.KindQueued
 	case len(m.UpToID) > 0:
-		h.Kind, h.ID = state.KindDeliveredTo, m.UpToID
+		h.Kind, h.ID = held.KindDeliveredTo, m.UpToID
 	default:
-		h.Kind = state.KindDelivered
+		h.Kind = held.KindDelivered
 	}
 	if !p.Resolve(c, r, &h) {
-		return h.Void()
+		return pending.Void(&h)
 	}
 	if h.Closed {
 		if !p.deliver(ref, c, r, &h) {
@@ -54,17 +55,17 @@ func (p *Fold) FoldDelivery(m *events.Delivery, offset, timestamp int64) state.O
 	x.WaitingDeliveries = append(x.WaitingDeliveries, h)
 	p.awaitEvent(&p.EnsureExtra(c).Wait, &h, ref)
 	p.TouchPairExtra(ref, r)
-	return h.Idle()
+	return pending.Idle(&h)
 }
 
 // deliver applies a delivery whose message is known. It reports whether the delivery may be new, as
 // far as memory can tell without the store.
-func (p *Fold) deliver(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent) bool {
-	if h.Kind == state.KindQueued {
+func (p *Fold) deliver(ref uint32, c *state.Channel, r *state.Row, h *held.Event) bool {
+	if h.Kind == held.KindQueued {
 		return p.queue(ref, c, r, h.Seq)
 	}
 	kind, seq := uint8(receipts.Delivered), h.Seq
-	if h.Kind == state.KindDeliveredTo {
+	if h.Kind == held.KindDeliveredTo {
 		kind, seq = receipts.DeliveredTo, p.NewestSmall(c, seq) // large channels have no deliveries
 		if seq == 0 {
 			return false
@@ -73,7 +74,7 @@ func (p *Fold) deliver(ref uint32, c *state.Channel, r *state.Row, h *state.Pend
 		return false
 	}
 	p.note(c, r, receipts.Entry{Seq: seq, At: h.At, Kind: kind})
-	p.newReceipt(ref, c, r, state.ReceiptDelivered, seq, h.At)
+	p.newReceipt(ref, c, r, receipts.OutDelivered, seq, h.At)
 	return true
 }
 

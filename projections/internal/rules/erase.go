@@ -19,7 +19,7 @@ func (p *Fold) userErased(ref uint32, c *state.Channel, r *state.Row, m *events.
 	p.eraseRow(ref, r)
 	p.forgetReceipts(c, r)
 	p.SetSettings(ref, r, state.UserSettings{})
-	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+	for fi := p.RareOf(r).Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		f := p.Follows.At(fi)
 		p.eraseRow(f.Row, p.Rows.At(f.Row))
 		f.Erase()
@@ -38,8 +38,10 @@ func (p *Fold) userErased(ref uint32, c *state.Channel, r *state.Row, m *events.
 // eraseRow removes the effects of reads and marks on one scope. Mentions and own posts belong to
 // the timeline and stay.
 func (p *Fold) eraseRow(ref uint32, r *state.Row) {
-	r.Pointer, r.At, r.Event, r.Marks, r.OwnFloor = 0, 0, 0, 0, state.NoOwn
-	r.Public, r.PublicAt, r.Far = 0, 0, 0
+	p.Move(r, 0, 0, 0)
+	all := p.EnsureRare(r)
+	all.Marks, all.OwnFloor = 0, state.NoOwn
+	all.Public, all.PublicAt, all.Far = 0, 0, 0
 	if x := p.ExtraOfPair(r); x != nil {
 		x.Singles.RemoveFrom(1)
 		x.Unsettled, x.Floors, x.OpenReads, x.WaitingDeliveries = nil, nil, nil, nil
@@ -54,12 +56,8 @@ func (p *Fold) eraseRow(ref uint32, r *state.Row) {
 // FollowIdle reports whether a thread row has no content, and so needs no record. An erased user's
 // row has no content if it equals a new row of that user.
 func (p *Fold) FollowIdle(r *state.Row, f *state.Follow) bool {
-	if !p.Rows.At(f.Pair).Erased() {
-		return r.Idle() && f.Flags == 0 && f.Auto == 0
+	if !p.Erased(p.Rows.At(f.Pair)) {
+		return p.Idle(r) && f.Flags == 0 && f.Auto == 0
 	}
-	as := *r
-	if as.Erased() {
-		as.OwnFloor = 0
-	}
-	return as.Idle() && f.Flags == state.FollowStopped && f.Auto == 0
+	return p.IdleErased(r) && f.Flags == state.FollowStopped && f.Auto == 0
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -14,7 +15,7 @@ import (
 // being news makes a delta of its own.
 
 // channelFiled folds the filing of a channel. Filing it again may leave the view unchanged.
-func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
 	before := p.Signature(c, r)
 	settings := p.SettingsOf(r)
 	if settings.Filed = (state.Filed{}); m.Archived {

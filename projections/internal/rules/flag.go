@@ -2,6 +2,7 @@ package rules
 
 import (
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -10,7 +11,7 @@ import (
 // because the post may be folded before the flag or after it.
 
 // sinceOf returns the point in the timeline that a flag compares posts with.
-func (p *Fold) sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
+func (p *Fold) sinceOf(m *events.Read, h *held.Event) state.Since {
 	if m.HeadSeq != 0 {
 		return state.Since{Is: true, HeadSeq: m.HeadSeq}
 	}
@@ -22,12 +23,12 @@ func (p *Fold) sinceOf(m *events.Read, h *state.PendingEvent) state.Since {
 }
 
 // flagSet folds a flag. Setting one begins an epoch, so that a read in flight does not remove it.
-func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
 	before := p.Signature(c, r)
 	settings := p.SettingsOf(r)
 	if settings.Flag = (state.Since{}); m.Flagged {
 		settings.Flag = p.sinceOf(m, h)
-		r.Marks++
+		p.EnsureRare(r).Marks++
 	}
 	p.SetSettings(ref, r, settings)
 	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
@@ -37,7 +38,7 @@ func (p *Fold) flagSet(ref uint32, c *state.Channel, r *state.Row, m *events.Rea
 // thread removes none, and neither does a stale read.
 func (p *Fold) flagOf(r *state.Row, m *events.Read) *state.UserSettings {
 	settings := p.ExtraSettings(r)
-	if settings == nil || !settings.Flag.Is || len(m.ThreadID) > 0 || r.EpochEnded(m.ReadEpoch) {
+	if settings == nil || !settings.Flag.Is || len(m.ThreadID) > 0 || p.EpochEnded(r, m.ReadEpoch) {
 		return nil
 	}
 	return settings

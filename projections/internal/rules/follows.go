@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -37,7 +38,7 @@ func (p *Fold) followByRoot(c *state.Channel, ti uint32, t *state.Thread) {
 // one.
 func (p *Fold) followFromReply(ref, seq uint32) {
 	r := p.Rows.At(ref)
-	if f := p.Follows.At(r.Scope); f.Auto == 0 || seq < f.Auto {
+	if f := p.FollowOf(r); f.Auto == 0 || seq < f.Auto {
 		f.Auto = seq
 		p.TouchRow(ref, r)
 		if f.Flags&state.FollowStopped == 0 {
@@ -85,9 +86,9 @@ func hasUser(users, id []byte) (has bool) {
 }
 
 // followByWord folds thread_followed and thread_unfollowed.
-func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
+func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
 	before := p.Signature(c, r)
-	f := p.Follows.At(r.Scope)
+	f := p.FollowOf(r)
 	was := *f
 	switch {
 	case m.Kind == events.KindThreadUnfollowed:
@@ -124,14 +125,14 @@ func (p *Fold) followByWord(ref uint32, c *state.Channel, r *state.Row, m *event
 func (p *Fold) threadsRead(c *state.Channel, r *state.Row, before uint32) {
 	now := p.ThreadsReached(c, r)
 	low, high := min(before, now), max(before, now)
-	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+	for fi := p.RareOf(r).Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		f := p.Follows.At(fi)
 		t := p.Rows.At(f.Row)
 		if !anyWithin(&p.Threads.At(f.Thread).Live, low, high) && f.LastSeen != state.SeenUnknown &&
-			!t.HasMarks() && !p.ExtraOfPair(t).Holds() {
+			!p.HasMarks(t) && !p.ExtraOfPair(t).Holds() {
 			continue
 		}
-		if t.HasMarks() {
+		if p.HasMarks(t) {
 			p.Settle(f.Row)
 		}
 		p.PairMayHaveChanged(f.Row)
@@ -150,7 +151,7 @@ func anyWithin(live *seqset.Set, low, high uint32) bool {
 // echoInThreads adds a read's origin to the deltas of the threads that the read reaches, and
 // reports whether there are any.
 func (p *Fold) echoInThreads(r *state.Row, origin []byte) (any bool) {
-	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+	for fi := p.RareOf(r).Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		f := p.Follows.At(fi)
 		if f.LastSeen == state.SeenUnknown {
 			p.readChanged(f.Row, origin)

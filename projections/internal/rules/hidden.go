@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -66,8 +67,8 @@ func (p *Fold) firstReplyFor(c *state.Channel, t *state.Thread, r *state.Row) ui
 
 // messagesHidden folds what a user hides: single messages by id, which may have to wait for their
 // messages, and everything up to a seq.
-func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
-	h.Kind, h.By = state.KindHidden, state.ByID
+func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
+	h.Kind, h.By = held.KindHidden, held.ByID
 	x := p.EnsurePairExtra(r)
 	before := p.Signature(c, r)
 	there, waiting, expired := p.namedEach(c, r, m, h)
@@ -94,7 +95,7 @@ func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *eve
 
 // namedEach looks up the messages that an event names by id. It returns the existing ones and those
 // that the event has to wait for; expired reports that one exists but is too old.
-func (p *Fold) namedEach(c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) (there, waiting []state.PendingEvent, expired bool) {
+func (p *Fold) namedEach(c *state.Channel, r *state.Row, m *events.Read, h *held.Event) (there, waiting []held.Event, expired bool) {
 	history.EachDistinct(m.IDs, func(id []byte) {
 		one := *h
 		one.ID = id
@@ -112,7 +113,7 @@ func (p *Fold) namedEach(c *state.Channel, r *state.Row, m *events.Read, h *stat
 }
 
 // awaitEach keeps events among the open reads until their messages exist.
-func (p *Fold) awaitEach(ref uint32, c *state.Channel, x *state.PairExtra, waiting []state.PendingEvent) {
+func (p *Fold) awaitEach(ref uint32, c *state.Channel, x *state.PairExtra, waiting []held.Event) {
 	for i := range waiting {
 		x.OpenReads = append(x.OpenReads, waiting[i])
 		p.awaitEvent(&p.EnsureExtra(c).Wait, &waiting[i], ref)
@@ -140,7 +141,7 @@ func (p *Fold) hideOne(c *state.Channel, r *state.Row, seq uint32) bool {
 	if seq <= h.To || !h.Own.Add(seq) {
 		return false
 	}
-	if r.Scope == 0 {
+	if p.RareOf(r).Scope == 0 {
 		return true // no thread has a row for them
 	}
 	if e := p.EntryAt(c, seq); e.Flags&history.Reply != 0 {

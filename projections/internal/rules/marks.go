@@ -10,10 +10,7 @@ func (p *Fold) PairMayHaveChanged(ref uint32) { p.list(ref, state.RowCheck) }
 
 func (p *Fold) list(ref uint32, flag uint8) {
 	r := p.Rows.At(ref)
-	if r.OutRow == 0 {
-		p.OutRows = append(p.OutRows, state.OutRow{Ref: ref})
-		r.OutRow = uint32(len(p.OutRows))
-	}
+	p.List(ref, r)
 	r.Flags |= flag
 	if r.Flags&state.RowThread != 0 {
 		p.noteThread(r)
@@ -42,7 +39,7 @@ func (p *Fold) listThread(ti uint32) {
 // the next drain. A former owner may have published the state in between and crashed before it
 // committed.
 func (p *Fold) noteThread(r *state.Row) {
-	f := p.Follows.At(r.Scope)
+	f := p.FollowOf(r)
 	if f.LastSeen == state.SeenUnknown {
 		return
 	}
@@ -55,7 +52,7 @@ func (p *Fold) noteThread(r *state.Row) {
 
 // followsChanged marks the user's view of all their threads in the channel as possibly changed.
 func (p *Fold) followsChanged(pair *state.Row) {
-	for fi := pair.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+	for fi := p.RareOf(pair).Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		p.PairMayHaveChanged(p.Follows.At(fi).Row)
 	}
 }
@@ -67,7 +64,7 @@ func (p *Fold) readChanged(ref uint32, origin []byte) {
 	if p.Replaying {
 		return
 	}
-	o := &p.OutRows[p.Rows.At(ref).OutRow-1]
+	o := p.Listed(p.Rows.At(ref))
 	o.From = uint32(len(p.Origins))
 	p.Origins = append(p.Origins, origin...)
 	o.To = uint32(len(p.Origins))

@@ -55,7 +55,7 @@ func (p *Fold) posted(ci uint32, c *state.Channel, m *events.Message, offset int
 		// Nearly always the post moves its sender's pointer. If it may not, the code below compares
 		// the sender's view before and after.
 		x := p.ExtraOfPair(sender)
-		if compare = reads && (sender.Erased() || (x != nil && len(x.Unsettled)+len(x.Floors) > 0)); compare {
+		if compare = reads && (p.Erased(sender) || (x != nil && len(x.Unsettled)+len(x.Floors) > 0)); compare {
 			before = p.Signature(c, sender)
 		}
 		if x != nil && x.OwnKept {

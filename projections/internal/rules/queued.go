@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -14,7 +15,7 @@ func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32
 		return 0
 	}
 	far := p.furthestEver(r)
-	if to, _, open := p.OpenTo(c, x, state.ForFar, 0); open {
+	if to, _, open := p.OpenTo(c, x, held.ForFar, 0); open {
 		far = max(far, to)
 	}
 	from := max(s.from(c, r), far)

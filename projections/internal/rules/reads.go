@@ -4,8 +4,10 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/pending"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -22,13 +24,13 @@ func (p *Fold) FoldRead(m *events.Read, offset, timestamp int64) state.Outcome {
 	}
 	p.FirstTouch(ci, c)
 	ref, r := p.EnsureRowNear(near.Row, ci, p.EnsureUserNear(near.User, m.UserID))
-	r.LastR = offset + 1
+	defer p.noteRead(r, offset)
 	p.TouchRow(ref, r)
 	if len(m.ThreadID) > 0 {
 		ref, r = p.EnsureThreadRow(p.EnsureThread(ci, c, m.ThreadID), ref)
 		p.TouchRow(ref, r)
 	}
-	h := state.PendingEvent{Offset: offset, At: m.OccurredAt, Now: p.ReadTime, Horizon: p.HorizonOf(max(m.OccurredAt, min(timestamp, maxTime))+pending.LapseAfter, p.ReadTime)}
+	h := held.Event{Offset: offset, At: m.OccurredAt, Now: p.ReadTime, Horizon: p.HorizonOf(max(m.OccurredAt, min(timestamp, maxTime))+pending.LapseAfter, p.ReadTime)}
 	switch m.Kind {
 	case events.KindReadUpTo:
 		if m.WithThreads {
@@ -69,12 +71,12 @@ func (p *Fold) FoldRead(m *events.Read, offset, timestamp int64) state.Outcome {
 // furthest read ever unless it is stale, and for the threads if it is with_threads and not stale.
 func useOf(m *events.Read, stale bool) (use uint8) {
 	if !m.Private {
-		use |= state.ForOthers
+		use |= held.ForOthers
 	}
 	if !stale {
-		use |= state.ForFar
+		use |= held.ForFar
 		if m.WithThreads {
-			use |= state.ForThreads
+			use |= held.ForThreads
 		}
 	}
 	return use
@@ -84,30 +86,29 @@ func useOf(m *events.Read, stale bool) (use uint8) {
 // timestamp may be anything.
 const maxTime = 253402300799_999
 
-// full reports whether n more events exceed the limit of held events of a user in this scope
-// (DESIGN §4.3). Each message that a messages_read waits for counts, and so does each head that is
-// still open.
-func full(x *state.PairExtra, n int) bool {
-	return x != nil && n > 0 && len(x.Unsettled)+len(x.Floors)+n > pending.MaxUnsettled &&
-		withoutThreads(x.Unsettled)+len(x.Floors)+n > pending.MaxUnsettled // reads with_threads are held in the channel and count there
-}
-
-func (p *Fold) readUpTo(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
-	h.Kind = state.KindRead
+func (p *Fold) readUpTo(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
+	h.Kind = held.KindRead
 	switch m.Target {
 	case events.TargetMessageID:
-		h.By, h.ID = state.ByID, m.MessageID
+		h.By, h.ID = held.ByID, m.MessageID
 	case events.TargetSeq:
-		h.By, h.Seq = state.BySeq, m.Seq
+		h.By, h.Seq = held.BySeq, m.Seq
 	case events.TargetTime:
-		h.By, h.Time = state.ByTime, m.TargetTime
+		h.By, h.Time = held.ByTime, m.TargetTime
 	}
 	if !p.Resolve(c, r, h) {
-		return h.Void()
+		return pending.Void(h)
 	}
-	stale := r.EpochEnded(m.ReadEpoch)
+	stale := p.EpochEnded(r, m.ReadEpoch)
+	if use := useOf(m, stale); r.Rare == 0 && use == held.ForOthers|held.ForFar && h.Closed && h.Seq > r.Pointer {
+		if !p.plainRead(ref, c, r, h) {
+			return state.OutcomeDuplicate
+		}
+		p.readChanged(ref, m.InstanceID)
+		return state.OutcomeApplied
+	}
 	x := p.ExtraOfPair(r)
-	if !stale && full(x, 1) && !p.closedFirst(x, h) {
+	if !stale && pending.Full(x, 1) && !p.closedFirst(x, h) {
 		return state.OutcomeTooManyHeld
 	}
 	tracked, threads := p.track(ref, c, r, h, useOf(m, stale))
@@ -124,8 +125,34 @@ func (p *Fold) readUpTo(ref uint32, c *state.Channel, r *state.Row, m *events.Re
 	return out
 }
 
+// plainRead is track and moveTo for a read that goes further than any before it, of a user without a
+// Rare: the row implies what both record. It reports whether the view has changed.
+func (p *Fold) plainRead(ref uint32, c *state.Channel, r *state.Row, h *held.Event) bool {
+	shown := p.shownOf(r)
+	p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.Read})
+	p.newReceipt(ref, c, r, receipts.OutRead, h.Seq, h.At)
+	r.Place(h.Seq, h.At, pending.EvRead(h.Offset))
+	return h.Seq > shown
+}
+
+// shownOf returns the pointer of a row without held events, with the newest own post that lifts it.
+func (p *Fold) shownOf(r *state.Row) uint32 {
+	if own, _ := p.NewestRead(r); own > p.RareOf(r).OwnFloor {
+		return max(r.Pointer, own)
+	}
+	return r.Pointer
+}
+
+// noteRead records the offset of the user's last record in chat.reads.
+func (p *Fold) noteRead(r *state.Row, offset int64) {
+	if p.LastR(r) != offset+1 {
+		p.EnsureRare(r).LastR = offset + 1
+		p.Imply(r)
+	}
+}
+
 // moveTo applies a read to the pointer of its own scope.
-func (p *Fold) moveTo(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, instance []byte) state.Outcome {
+func (p *Fold) moveTo(ref uint32, c *state.Channel, r *state.Row, h *held.Event, instance []byte) state.Outcome {
 	x := p.ExtraOfPair(r)
 	if h.Closed && (x == nil || len(x.Unsettled)+len(x.Floors) == 0) {
 		if !p.advance(ref, r, x, h) {
@@ -139,21 +166,18 @@ func (p *Fold) moveTo(ref uint32, c *state.Channel, r *state.Row, h *state.Pendi
 
 // closedFirst reports whether the event is a closed read that no mark precedes. Such a read goes
 // into the base at once.
-func (p *Fold) closedFirst(x *state.PairExtra, h *state.PendingEvent) bool {
-	return h.Closed && !slices.ContainsFunc(x.Unsettled, func(o state.PendingEvent) bool { return o.Kind == state.KindMark })
+func (p *Fold) closedFirst(x *state.PairExtra, h *held.Event) bool {
+	return h.Closed && !slices.ContainsFunc(x.Unsettled, func(o held.Event) bool { return o.Kind == held.KindMark })
 }
 
 // advance applies a closed read to a pair without held events. It reports whether the view may have
 // changed: a pointer that stays below the newest own post moves unseen.
-func (p *Fold) advance(ref uint32, r *state.Row, x *state.PairExtra, h *state.PendingEvent) bool {
-	shown := r.Pointer
-	if own, _ := p.NewestRead(r); own > r.OwnFloor {
-		shown = max(shown, own)
-	}
+func (p *Fold) advance(ref uint32, r *state.Row, x *state.PairExtra, h *held.Event) bool {
+	shown := p.shownOf(r)
 	if h.Seq <= r.Pointer {
 		return false
 	}
-	r.Pointer, r.At, r.Event = h.Seq, h.At, pending.EvRead(h.Offset)
+	p.Move(r, h.Seq, h.At, pending.EvRead(h.Offset))
 	if x != nil {
 		x.Singles.RemoveTo(r.Pointer)
 		p.TouchPairExtra(ref, r)
@@ -161,15 +185,15 @@ func (p *Fold) advance(ref uint32, r *state.Row, x *state.PairExtra, h *state.Pe
 	return h.Seq > shown
 }
 
-func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
-	h.Kind, h.By = state.KindSingle, state.ByID
-	stale := r.EpochEnded(m.ReadEpoch)
+func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
+	h.Kind, h.By = held.KindSingle, held.ByID
+	stale := p.EpochEnded(r, m.ReadEpoch)
 	if stale && m.Private {
 		return state.OutcomeIgnored
 	}
 	x := p.EnsurePairExtra(r)
 	before := p.Signature(c, r)
-	var keep []state.PendingEvent
+	var keep []held.Event
 	waits, expired := 0, false
 	history.EachDistinct(m.IDs, func(id []byte) {
 		one := *h
@@ -183,11 +207,11 @@ func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *event
 			}
 		}
 	})
-	if (!stale && full(x, adds(x, keep))) || (!m.Private && len(x.OpenReads)+waits > maxOpen) {
+	if (!stale && pending.Full(x, pending.Adds(x, keep))) || (!m.Private && len(x.OpenReads)+waits > maxOpen) {
 		return state.OutcomeTooManyHeld
 	}
 	for i := range keep {
-		p.track(ref, c, r, &keep[i], useOf(m, stale)&state.ForOthers) // single reads do not raise the furthest read
+		p.track(ref, c, r, &keep[i], useOf(m, stale)&held.ForOthers) // single reads do not raise the furthest read
 	}
 	if stale {
 		p.TouchPairExtra(ref, r)
@@ -212,60 +236,30 @@ func (p *Fold) messagesRead(ref uint32, c *state.Channel, r *state.Row, m *event
 	return p.outcome(ref, c, r, before, idle, m.InstanceID)
 }
 
-// adds returns how many of these single reads would be held: those whose messages do not exist yet,
-// and behind a held mark also the others. The number is limited because each event of the user goes
-// through all held events.
-func adds(x *state.PairExtra, singles []state.PendingEvent) (n int) {
-	marked := slices.ContainsFunc(x.Unsettled, func(h state.PendingEvent) bool { return h.Kind == state.KindMark })
-	var there map[uint32]bool
-	for i := range singles {
-		h := &singles[i]
-		switch {
-		case !h.Closed:
-			n++
-			continue
-		case !marked:
-			continue
-		case there == nil:
-			there = map[uint32]bool{}
-			for j := range x.Unsettled {
-				if o := &x.Unsettled[j]; o.Kind == state.KindSingle && o.Closed {
-					there[o.Seq] = true
-				}
-			}
-		}
-		if !there[h.Seq] {
-			there[h.Seq] = true
-			n++
-		}
-	}
-	return n
-}
-
-func (p *Fold) markedUnread(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *state.PendingEvent) state.Outcome {
-	h.Kind, h.By, h.ID, h.Seq, h.HeadBy = state.KindMark, state.ByID, m.MessageID, m.Seq, state.ByTime
+func (p *Fold) markedUnread(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
+	h.Kind, h.By, h.ID, h.Seq, h.HeadBy = held.KindMark, held.ByID, m.MessageID, m.Seq, held.ByTime
 	if len(m.MessageID) == 0 {
-		h.By = state.BySeq
+		h.By = held.BySeq
 	}
 	switch {
 	case m.HeadSeq != 0:
-		h.HeadBy, h.Time = state.BySeq, int64(m.HeadSeq)
+		h.HeadBy, h.Time = held.BySeq, int64(m.HeadSeq)
 	case len(m.HeadMessageID) > 0:
-		h.HeadBy, h.HeadID = state.ByID, m.HeadMessageID
+		h.HeadBy, h.HeadID = held.ByID, m.HeadMessageID
 	}
 	x := p.EnsurePairExtra(r)
-	if full(x, 1) {
+	if pending.Full(x, 1) {
 		return state.OutcomeTooManyHeld
 	}
 	before := p.Signature(c, r)
 	p.keepThreadTargets(ref, r)
-	r.Marks++
+	p.EnsureRare(r).Marks++
 	if p.Resolve(c, r, h) {
 		p.keep(ref, r, x, h)
 		p.Settle(ref)
 		p.TouchPairExtra(ref, r)
 	}
-	out := p.outcome(ref, c, r, before, h.Idle(), m.InstanceID)
+	out := p.outcome(ref, c, r, before, pending.Idle(h), m.InstanceID)
 	if h.ExpiredID() {
 		return state.OutcomeExpiredID // only the epoch moved
 	}
@@ -273,17 +267,17 @@ func (p *Fold) markedUnread(ref uint32, c *state.Channel, r *state.Row, m *event
 }
 
 // hold holds an event that is open, or that stands behind an open one.
-func (p *Fold) hold(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, instance []byte) state.Outcome {
+func (p *Fold) hold(ref uint32, c *state.Channel, r *state.Row, h *held.Event, instance []byte) state.Outcome {
 	before := p.Signature(c, r)
 	p.keep(ref, r, p.EnsurePairExtra(r), h)
 	p.Settle(ref)
-	return p.outcome(ref, c, r, before, h.Idle(), instance)
+	return p.outcome(ref, c, r, before, pending.Idle(h), instance)
 }
 
 // keep appends a copy of the event to the pair's held events and registers its triggers.
-func (p *Fold) keep(ref uint32, r *state.Row, x *state.PairExtra, h *state.PendingEvent) {
+func (p *Fold) keep(ref uint32, r *state.Row, x *state.PairExtra, h *held.Event) {
 	if len(x.Unsettled)+len(x.Floors) == 0 {
-		if x.LastSeen = state.SeenUnknown; r.OutRow == 0 { // nothing is waiting to be published
+		if x.LastSeen = state.SeenUnknown; r.Flags&state.RowListed == 0 { // nothing is waiting to be published
 			x.LastSeen = p.Signature(p.Channels.At(r.Channel), r)
 		}
 	}

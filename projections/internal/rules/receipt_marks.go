@@ -31,7 +31,7 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 	if c.NewestOutReceipt == 0 {
 		p.OutReceiptChannels = append(p.OutReceiptChannels, r.Channel)
 	}
-	p.OutReceipts = append(p.OutReceipts, state.OutReceipt{Next: c.NewestOutReceipt, User: r.User, Seq: seq, Kind: kind, At: at})
+	p.OutReceipts = append(p.OutReceipts, receipts.Out{Next: c.NewestOutReceipt, User: r.User, Seq: seq, Kind: kind, At: at})
 	c.NewestOutReceipt = uint32(len(p.OutReceipts) - 1)
 }
 
@@ -44,7 +44,7 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 		return
 	}
 	if r.Flags&state.RowThread != 0 {
-		a.Thread = p.Follows.At(r.Scope).Thread
+		a.Thread = p.FollowOf(r).Thread
 	}
 	a.Ord = pair.Ord
 	last := p.NewestReceiptEntry(r.Channel, c)

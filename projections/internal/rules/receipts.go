@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/pending"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -26,15 +27,15 @@ const maxOpen = pending.MaxUnsettled
 // track applies the uses of a read: receipts, the furthest read ever, and threads. h is resolved.
 // ok is false, and nothing happens, if too many reads are open already. threads reports whether the
 // read moves threads further.
-func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, use uint8) (ok, threads bool) {
-	if r.Erased() {
-		use &= state.ForThreads
+func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *held.Event, use uint8) (ok, threads bool) {
+	if p.Erased(r) {
+		use &= held.ForThreads
 	}
 	if use == 0 {
 		return true, false
 	}
 	before := uint32(0)
-	if use&state.ForThreads != 0 {
+	if use&held.ForThreads != 0 {
 		before = p.ThreadsReached(c, r)
 	}
 	if h.Closed {
@@ -52,14 +53,14 @@ func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.Pendin
 	x.OpenReads = append(x.OpenReads, k)
 	p.awaitEvent(&p.EnsureExtra(c).Wait, &k, ref)
 	p.TouchPairExtra(ref, r)
-	if h.By != state.ByTime || c.HeadSeq == 0 {
+	if h.By != held.ByTime || c.HeadSeq == 0 {
 		return true, false
 	}
-	if use&state.ForThreads != 0 {
+	if use&held.ForThreads != 0 {
 		p.threadsRead(c, r, before)
 		threads = true
 	}
-	if use&state.ForOthers != 0 && p.KeepsReach(h.Time, h.Now) { // others never hear of a read that is taken back
+	if use&held.ForOthers != 0 && p.KeepsReach(h.Time, h.Now) { // others never hear of a read that is taken back
 		p.newReceipt(ref, c, r, readReceipt(use), c.HeadSeq, h.At)
 	}
 	return true, threads
@@ -67,69 +68,65 @@ func (p *Fold) track(ref uint32, c *state.Channel, r *state.Row, h *state.Pendin
 
 // readReceipt returns the kind of a read's receipt.
 func readReceipt(use uint8) uint8 {
-	if use&state.ForThreads != 0 {
-		return state.ReceiptWithThreads
+	if use&held.ForThreads != 0 {
+		return receipts.OutWithThreads
 	}
-	return state.ReceiptRead
+	return receipts.OutRead
 }
 
 // receive applies a read whose target is final, and reports whether it moves threads further.
-func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *state.PendingEvent, use uint8) (threads bool) {
+func (p *Fold) receive(ref uint32, c *state.Channel, r *state.Row, h *held.Event, use uint8) (threads bool) {
 	if h.Seq == 0 {
 		return false // the read is up to a time before all messages
 	}
 	switch h.Kind {
-	case state.KindHidden:
+	case held.KindHidden:
 		p.hideFound(ref, c, r, h.Seq)
 		return false
-	case state.KindViewed:
+	case held.KindViewed:
 		p.view(ref, c, r, h)
 		return false
 	}
-	if h.Kind == state.KindSingle {
-		if use&state.ForOthers != 0 {
+	if h.Kind == held.KindSingle {
+		if use&held.ForOthers != 0 {
 			p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.Single})
 		}
 		return false
 	}
-	published := r.Public
-	if use&state.ForThreads != 0 {
+	published, _ := p.Public(r)
+	if use&held.ForThreads != 0 {
 		if x := p.ExtraOfPair(r); x == nil || x.WithThreads == nil {
 			published = 0
 		} else {
 			published = x.WithThreads.Public
 		}
-		threads = p.readThreads(ref, r, h, use&state.ForOthers != 0)
+		threads = p.readThreads(ref, r, h, use&held.ForOthers != 0)
 	}
-	if use&state.ForFar != 0 && h.Seq > r.Far {
+	if use&held.ForFar != 0 && h.Seq > p.Far(r) {
 		p.raiseFar(ref, c, r, h.Seq)
 	}
-	if use&state.ForOthers == 0 {
+	if use&held.ForOthers == 0 {
 		return threads
 	}
 	p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.Read})
-	if use&state.ForThreads != 0 {
+	if use&held.ForThreads != 0 {
 		p.note(c, r, receipts.Entry{Seq: h.Seq, At: h.At, Kind: receipts.WithThreads})
 	}
 	if h.Seq > published {
 		p.newReceipt(ref, c, r, readReceipt(use), h.Seq, h.At)
 	}
-	switch {
-	case h.Seq > r.Public:
-		r.Public, r.PublicAt = h.Seq, h.At
-	case h.Seq == r.Public && h.At < r.PublicAt:
-		r.PublicAt = h.At
-	default:
-		return threads
+	if to, at := p.Public(r); h.Seq > to || h.Seq == to && h.At < at {
+		x := p.EnsureRare(r)
+		x.Public, x.PublicAt = h.Seq, h.At
+		p.TouchRow(ref, r)
 	}
-	p.TouchRow(ref, r)
 	return threads
 }
 
 // raiseFar records that the user read further than ever. Messages queued up to there no longer
 // count as queued.
 func (p *Fold) raiseFar(ref uint32, c *state.Channel, r *state.Row, seq uint32) {
-	r.Far = seq
+	p.EnsureRare(r).Far = seq
 	p.TouchRow(ref, r)
 	x := p.ExtraOfPair(r)
 	if x == nil || x.Queued.Empty() {
@@ -156,13 +153,13 @@ func (p *Fold) SettleOpen(ref uint32) {
 	if threads > 0 {
 		before = p.ThreadsReached(c, r)
 	}
-	x.OpenReads = p.settleList(ref, c, r, x.OpenReads, func(h *state.PendingEvent) {
-		if h.By == state.ByTime && h.Use&state.ForFar != 0 && h.Seq+1 < c.HeadSeq { // back to the end of a block
+	x.OpenReads = p.settleList(ref, c, r, x.OpenReads, func(h *held.Event) {
+		if h.By == held.ByTime && h.Use&held.ForFar != 0 && h.Seq+1 < c.HeadSeq { // back to the end of a block
 			p.PairMayHaveChanged(ref)
 		}
 		p.receive(ref, c, r, h, h.Use)
 	})
-	x.WaitingDeliveries = p.settleList(ref, c, r, x.WaitingDeliveries, func(h *state.PendingEvent) { p.deliver(ref, c, r, h) })
+	x.WaitingDeliveries = p.settleList(ref, c, r, x.WaitingDeliveries, func(h *held.Event) { p.deliver(ref, c, r, h) })
 	if len(x.OpenReads)+len(x.WaitingDeliveries) != n {
 		p.TouchPairExtra(ref, r)
 	}
@@ -172,9 +169,9 @@ func (p *Fold) SettleOpen(ref uint32) {
 }
 
 // forThreadsIn returns how many of some open reads are with_threads.
-func forThreadsIn(open []state.PendingEvent) (n int) {
+func forThreadsIn(open []held.Event) (n int) {
 	for i := range open {
-		if open[i].Use&state.ForThreads != 0 {
+		if open[i].Use&held.ForThreads != 0 {
 			n++
 		}
 	}
@@ -183,9 +180,9 @@ func forThreadsIn(open []state.PendingEvent) (n int) {
 
 // settleList passes closed events to take and returns those that are still open. Lapsed events are
 // in neither.
-func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []state.PendingEvent, take func(h *state.PendingEvent)) []state.PendingEvent {
+func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []held.Event, take func(h *held.Event)) []held.Event {
 	n := len(list)
-	var closed []state.PendingEvent
+	var closed []held.Event
 	keep := list[:0]
 	for i := range list {
 		h := &list[i]
@@ -211,8 +208,8 @@ func (p *Fold) settleList(ref uint32, c *state.Channel, r *state.Row, list []sta
 // message past, open reports whether open time targets reach it, and then at is the earliest of
 // their times.
 func (p *Fold) Furthest(c *state.Channel, r *state.Row, past uint32) (seq uint32, at int64, open bool) {
-	seq, at = r.Public, r.PublicAt
-	to, earliest, open := p.OpenTo(c, p.ExtraOfPair(r), state.ForOthers, past)
+	seq, at = p.Public(r)
+	to, earliest, open := p.OpenTo(c, p.ExtraOfPair(r), held.ForOthers, past)
 	switch {
 	case !open || to == 0:
 	case past != 0:

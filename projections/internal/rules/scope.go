@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/pending"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
@@ -16,9 +17,9 @@ type Scope struct {
 	Own     []uint32    // own posts above Pointer, ascending; nil if there cannot be any
 	// HiddenTo is the seq up to which the user hid everything. It may be beyond Pointer.
 	HiddenTo uint32
-	ahead    bool              // HiddenTo is beyond the head: new messages are hidden without a delta
-	threads  state.WithThreads // only for a thread: how far reads of the channel with its threads reach
-	hidden   *seqset.Set       // messages that the user hid singly; nil for none
+	ahead    bool             // HiddenTo is beyond the head: new messages are hidden without a delta
+	threads  held.WithThreads // only for a thread: how far reads of the channel with its threads reach
+	hidden   *seqset.Set      // messages that the user hid singly; nil for none
 }
 
 // NoSingles is the empty set that scopes without single reads share; nothing writes to it.
@@ -41,8 +42,8 @@ func (p *Fold) ScopeOf(c *state.Channel, r *state.Row) Scope {
 
 // PointerOf is ScopeOf without own posts above the pointer and without hidden messages.
 func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
-	s := Scope{Pointer: r.Pointer, At: r.At, Ev: r.Event, Singles: &NoSingles}
-	floorH, evaluated := r.OwnFloor, false
+	s := Scope{Pointer: r.Pointer, At: r.At, Ev: r.Event(), Singles: &NoSingles}
+	floorH, evaluated := p.RareOf(r).OwnFloor, false
 	if x := p.ExtraOfPair(r); x != nil {
 		s.Singles = &x.Singles
 		if len(x.Unsettled)+len(x.Floors) > 0 {
@@ -103,7 +104,7 @@ func (s *Scope) skip(set *seqset.Set) {
 
 // LastOwn returns the newest own post of the row's scope that reads, and its time.
 func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
-	if r.Erased() {
+	if p.Erased(r) {
 		return 0, 0
 	}
 	return p.NewestRead(r)
@@ -113,7 +114,7 @@ func (p *Fold) LastOwn(r *state.Row) (seq uint32, at int64) {
 // included.
 func (p *Fold) furthestEver(r *state.Row) uint32 {
 	own, _ := p.LastOwn(r)
-	return max(r.Far, own)
+	return max(p.Far(r), own)
 }
 
 // FollowsTime reports whether the user has a read up to a time that later messages can still fall

@@ -16,7 +16,7 @@ func (p *Fold) Signature(c *state.Channel, r *state.Row) uint64 {
 		return p.ThreadSignature(c, r)
 	}
 	s := p.ScopeOf(c, r)
-	b := s.appendPointer(p.SigBuf[:0], r)
+	b := s.appendPointer(p.SigBuf[:0], p.RareOf(r).Marks)
 	if settings := p.ExtraSettings(r); settings == nil {
 		b = appendNumbers(b, uint32(r.Flags&(state.RowMember|state.RowMuted)))
 	} else {
@@ -77,13 +77,13 @@ func (p *Fold) appendSettings(b []byte, c *state.Channel, r *state.Row, settings
 	return b
 }
 
-// appendPointer begins a signature with the scope's pointer.
-func (s *Scope) appendPointer(b []byte, r *state.Row) []byte {
+// appendPointer begins a signature with the scope's pointer and its number of marks.
+func (s *Scope) appendPointer(b []byte, marks uint32) []byte {
 	at := s.At
 	if s.Pointer == 0 {
 		at = 0 // not published
 	}
-	return appendNumbers(b, s.Pointer, uint32(at), uint32(at>>32), r.Marks)
+	return appendNumbers(b, s.Pointer, uint32(at), uint32(at>>32), marks)
 }
 
 // appendMentions adds the fields about mentions, besides their number, to a signature.
@@ -108,10 +108,10 @@ func (p *Fold) ThreadSignature(c *state.Channel, r *state.Row) uint64 {
 	}
 	s := p.ThreadScopeOf(c, r)
 	shown := s.Follows && s.Pair.Flags&state.RowMember != 0
-	if !s.Chosen && s.Pointer == 0 && r.Marks == 0 && s.Follow.Flags&state.FollowStopped == 0 {
+	if !s.Chosen && s.Pointer == 0 && p.RareOf(r).Marks == 0 && s.Follow.Flags&state.FollowStopped == 0 {
 		return 0
 	}
-	b := s.appendPointer(p.SigBuf[:0], r)
+	b := s.appendPointer(p.SigBuf[:0], p.RareOf(r).Marks)
 	if s.Chosen {
 		b = appendNumbers(b, 2) // even if the thread is not shown: a former owner may have published it as shown
 	}

@@ -27,7 +27,7 @@ func (p *Fold) ThreadScopeOf(c *state.Channel, r *state.Row) ThreadScope {
 
 // ThreadScopeWith is ThreadScopeOf with a given scope.
 func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadScope {
-	s := ThreadScope{Scope: of, Follow: p.Follows.At(r.Scope)}
+	s := ThreadScope{Scope: of, Follow: p.FollowOf(r)}
 	s.Thread, s.Pair = p.Threads.At(s.Follow.Thread), p.Rows.At(s.Follow.Pair)
 	s.Newest = s.Thread.Newest(c.Floor)
 	from, is := p.FollowFrom(c, s.Follow)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -41,9 +42,9 @@ func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
 // awaitsID reports whether the pair still holds an event that waits for this id.
 func (p *Fold) awaitsID(ref uint32, id []byte) bool {
 	x := p.ExtraOfPair(p.Rows.At(ref))
-	waits := func(h state.PendingEvent) bool {
-		return (!h.Closed && h.By == state.ByID && bytes.Equal(h.ID, id)) ||
-			(h.Kind == state.KindMark && !h.Head && h.HeadBy == state.ByID && bytes.Equal(h.HeadID, id))
+	waits := func(h held.Event) bool {
+		return (!h.Closed && h.By == held.ByID && bytes.Equal(h.ID, id)) ||
+			(h.Kind == held.KindMark && !h.Head && h.HeadBy == held.ByID && bytes.Equal(h.HeadID, id))
 	}
 	return x != nil && (slices.ContainsFunc(x.Unsettled, waits) || slices.ContainsFunc(x.OpenReads, waits) || slices.ContainsFunc(x.WaitingDeliveries, waits))
 }
@@ -76,7 +77,7 @@ func (p *Fold) wakeFollow(ref uint32, c *state.Channel, r *state.Row) {
 	if r.Flags&state.RowThread == 0 {
 		return
 	}
-	f := p.Follows.At(r.Scope)
+	f := p.FollowOf(r)
 	if f.Flags&state.FollowExplicit == 0 {
 		return
 	}

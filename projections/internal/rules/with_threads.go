@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/pending"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -21,16 +22,16 @@ import (
 // readThreads applies a read with_threads whose target is final, and reports whether it reaches
 // further in the channel or in a thread with marks. The caller settles the threads and lists them
 // (threadsRead).
-func (p *Fold) readThreads(ref uint32, r *state.Row, h *state.PendingEvent, public bool) (further bool) {
+func (p *Fold) readThreads(ref uint32, r *state.Row, h *held.Event, public bool) (further bool) {
 	w := p.EnsureWithThreads(r)
 	further = w.Raise(h.Seq, h.Offset)
 	if public && h.Seq > w.Public {
 		w.Public, w.Dirty = h.Seq, true
 	}
 	p.TouchPairExtra(ref, r)
-	for fi := r.Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
+	for fi := p.RareOf(r).Scope; fi != 0; fi = p.Follows.At(fi).Sibling {
 		of := p.Follows.At(fi).Row
-		if t := p.Rows.At(of); t.HasMarks() {
+		if t := p.Rows.At(of); p.HasMarks(t) {
 			further = p.readApart(of, t, h) || further
 		}
 	}
@@ -39,27 +40,27 @@ func (p *Fold) readThreads(ref uint32, r *state.Row, h *state.PendingEvent, publ
 
 // readApart applies such a read to a thread with marks. Behind a held mark the read is held too. A
 // read from before a mark that moved anything has no effect.
-func (p *Fold) readApart(ref uint32, r *state.Row, h *state.PendingEvent) bool {
+func (p *Fold) readApart(ref uint32, r *state.Row, h *held.Event) bool {
 	x, w := p.EnsurePairExtra(r), p.EnsureWithThreads(r)
 	if h.Offset < w.From {
 		return false
 	}
 	p.TouchPairExtra(ref, r)
-	at := slices.IndexFunc(x.Unsettled, func(o state.PendingEvent) bool { return o.Offset > h.Offset })
+	at := slices.IndexFunc(x.Unsettled, func(o held.Event) bool { return o.Offset > h.Offset })
 	if at < 0 {
 		at = len(x.Unsettled)
 	}
-	if !slices.ContainsFunc(x.Unsettled[:at], func(o state.PendingEvent) bool { return o.Kind == state.KindMark }) {
+	if !slices.ContainsFunc(x.Unsettled[:at], func(o held.Event) bool { return o.Kind == held.KindMark }) {
 		return w.Raise(h.Seq, h.Offset)
 	}
-	x.Unsettled = slices.Insert(x.Unsettled, at, state.PendingEvent{Kind: state.KindWithThreads, Closed: true, Offset: h.Offset, Seq: h.Seq})
+	x.Unsettled = slices.Insert(x.Unsettled, at, held.Event{Kind: held.KindWithThreads, Closed: true, Offset: h.Offset, Seq: h.Seq})
 	return true
 }
 
 // keepThreadTargets copies how far the user read the channel with its threads into a thread's own
 // row, before its first mark.
 func (p *Fold) keepThreadTargets(ref uint32, r *state.Row) {
-	if r.Flags&state.RowThread == 0 || r.Marks > 0 {
+	if r.Flags&state.RowThread == 0 || p.RareOf(r).Marks > 0 {
 		return
 	}
 	x := p.ExtraOfPair(p.PairOf(r))
@@ -88,16 +89,6 @@ func (p *Fold) showThreads(r *state.Row, s *ThreadScope, from uint32) {
 	}
 }
 
-// withoutThreads returns how many events of a list the user made in this scope itself.
-func withoutThreads(list []state.PendingEvent) (n int) {
-	for i := range list {
-		if list[i].Kind != state.KindWithThreads {
-			n++
-		}
-	}
-	return n
-}
-
 // FurthestWithThreads returns how far the user has publicly read the channel with its threads. If
 // such reads are open and reach the message past, at is the earliest of their times.
 func (p *Fold) FurthestWithThreads(c *state.Channel, r *state.Row, past uint32) (seq uint32, at int64, open bool) {
@@ -108,6 +99,6 @@ func (p *Fold) FurthestWithThreads(c *state.Channel, r *state.Row, past uint32) 
 	if x.WithThreads != nil {
 		seq = x.WithThreads.Public
 	}
-	to, at, open := p.OpenTo(c, x, state.ForThreads|state.ForOthers, past)
+	to, at, open := p.OpenTo(c, x, held.ForThreads|held.ForOthers, past)
 	return max(seq, to), at, open && to > 0
 }

@@ -4,6 +4,7 @@
 //
 //	state.go         State, the marks, and access to the store
 //	rows.go          channels, pairs and users, most of them without pointers
+//	rare.go          what a row implies, and the rest of it
 //	pair.go          data that few pairs have: waiting events, sets, memberships
 //	settings.go      a user's settings of a channel
 //	filed.go         the message that ends the filing of a channel
@@ -28,7 +29,7 @@
 //	waiters.go       triggers: which rows wait for an id, a seq or a time
 //	dirty.go         marks for the next cut
 //	marks.go         marks for the next drain
-//	condense.go      dropping redundant receipts
+//	shown.go         the messages that the last delta of a pair named
 //	warm.go          touching the memory that the next events need
 //	heap_bytes.go    the memory that all of this takes
 package state

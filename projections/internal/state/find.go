@@ -126,24 +126,25 @@ func (p *State) EnsureExtra(c *Channel) *ChannelExtra {
 
 // ExtraOfPair returns the pair's extra, or nil if it has none, as most pairs.
 func (p *State) ExtraOfPair(r *Row) *PairExtra {
-	if r.Extra == 0 {
-		return nil
+	if i := p.RareOf(r).Extra; i != 0 {
+		return p.PairExtras.At(i)
 	}
-	return p.PairExtras.At(r.Extra)
+	return nil
 }
 
 // EnsurePairExtra returns the pair's extra, and creates it if needed.
 func (p *State) EnsurePairExtra(r *Row) *PairExtra {
-	if r.Extra == 0 {
-		r.Extra = p.PairExtras.Put(&PairExtra{})
+	x := p.EnsureRare(r)
+	if x.Extra == 0 {
+		x.Extra = p.PairExtras.Put(&PairExtra{})
 	}
-	return p.PairExtras.At(r.Extra)
+	return p.PairExtras.At(x.Extra)
 }
 
 // PairOf returns the row in the channel of a row's user.
 func (p *State) PairOf(r *Row) *Row {
 	if r.Flags&RowThread != 0 {
-		return p.Rows.At(p.Follows.At(r.Scope).Pair)
+		return p.Rows.At(p.FollowOf(r).Pair)
 	}
 	return r
 }

@@ -2,6 +2,7 @@ package state
 
 import (
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/held"
 )
 
 // HeapBytes returns the memory of a thread.
@@ -28,7 +29,7 @@ func (x *ChannelExtra) HeapBytes() int64 {
 func (x *PairExtra) HeapBytes() int64 {
 	n := arena.ObjectBytes[PairExtra]() + x.Mentions.HeapBytes() + x.Singles.HeapBytes() + x.Queued.HeapBytes() + x.Hidden.HeapBytes() + x.WithThreads.HeapBytes()
 	n += arena.ListBytes(x.Floors) + arena.ListBytes(x.Own) + arena.ListBytes(x.Spans)
-	for _, list := range [...][]PendingEvent{x.Unsettled, x.OpenReads, x.WaitingDeliveries} {
+	for _, list := range [...][]held.Event{x.Unsettled, x.OpenReads, x.WaitingDeliveries} {
 		n += arena.ListBytes(list)
 		for i := range list {
 			n += arena.ListBytes(list[i].ID) + arena.ListBytes(list[i].HeadID)

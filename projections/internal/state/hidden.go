@@ -55,7 +55,7 @@ func (h *Hidden) HeapBytes() int64 {
 // HiddenOf returns the hidden messages of the user of a row, or nil.
 func (p *State) HiddenOf(r *Row) *Hidden {
 	if r.Flags&RowThread != 0 {
-		r = p.Rows.At(p.Follows.At(r.Scope).Pair)
+		r = p.Rows.At(p.FollowOf(r).Pair)
 	}
 	if x := p.ExtraOfPair(r); x != nil {
 		return x.Hidden

@@ -2,22 +2,6 @@ package state
 
 import "github.com/tidemark/tidemark/projections/internal/receipts"
 
-// OutReceipt is a receipt to publish on tidemark.receipts (DESIGN §7).
-type OutReceipt struct {
-	Next      uint32 // the channel's previous receipt, 0 = none
-	User, Seq uint32
-	Kind      uint8
-	At        int64
-}
-
-// Kinds of receipts to publish.
-const (
-	ReceiptRead = iota
-	ReceiptDelivered
-	ReceiptViewed
-	ReceiptWithThreads // like ReceiptRead, and of the threads too
-)
-
 // Retraction names a user, and the thread if the read was in one, for whom Drain publishes an empty
 // delta. The user has no row.
 type Retraction struct {
@@ -64,27 +48,32 @@ type ErasedPair struct{ Channel, Ord uint32 }
 type OutRow struct {
 	Ref      uint32
 	From, To uint32 // the origin, in State.Origins
+	shown    uint32 // of the row
 }
 
-// Vacant counts the rows of a list that are gone but still linked. Lists are linked in one
-// direction, so rows are unlinked by walking the whole list, once that costs at most walkPer steps
-// for each gone row.
-type Vacant struct {
-	Rows uint32
-	next uint32 // number of gone rows at which to measure the list again
+// List adds a row to OutRows, unless it is there.
+func (p *State) List(ref uint32, r *Row) {
+	if r.Flags&RowListed == 0 {
+		p.OutRows = append(p.OutRows, OutRow{Ref: ref, shown: r.shown})
+		r.shown = uint32(len(p.OutRows) - 1)
+		r.Flags |= RowListed
+	}
 }
 
-const walkPer = 16
+// Listed returns the row's entry in OutRows, or nil.
+func (p *State) Listed(r *Row) *OutRow {
+	if r.Flags&RowListed == 0 {
+		return nil
+	}
+	return &p.OutRows[r.shown]
+}
 
-// Due reports whether to walk the list now. length reports whether the list has at most limit rows.
-// If it is longer, Due does not measure it again before the number of gone rows has doubled.
-func (v *Vacant) Due(length func(limit int) bool) bool {
-	if v.Rows < v.next {
-		return false
+// Unlist empties OutRows.
+func (p *State) Unlist() {
+	for i := range p.OutRows {
+		r := p.Rows.At(p.OutRows[i].Ref)
+		r.shown = p.OutRows[i].shown
+		r.Flags &^= RowListed
 	}
-	if length(walkPer * int(v.Rows+1)) {
-		return true
-	}
-	v.next = 2 * v.Rows
-	return false
+	p.OutRows = p.OutRows[:0]
 }

@@ -29,5 +29,5 @@ func (p *State) PositionsOf(c *Channel, seqs []uint32) []uint32 {
 
 // StampOf returns the stamp of one (user, channel) (DESIGN §2).
 func (p *State) StampOf(c *Channel, r *Row) events.Stamp {
-	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}
+	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: p.LastR(r), D: p.RareOf(r).LastD}
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 )
@@ -81,33 +82,24 @@ const (
 	ChannelUsed // an event has named the channel since the last look for channels to leave
 )
 
-// Row is the hot state of one user in one channel. For a pair without extra it is the whole state.
+// Row is the hot state of one user in one channel. It fills a cache line. What few pairs have is in a
+// Rare.
 type Row struct {
 	Channel, User uint32
 	Ord           uint32
 	NextUser      uint32 // next row of the same user
 	NextRow       uint32 // next row of the same channel
-	Pointer       uint32 // the pointer by reads and marks, without own posts
+	Pointer       uint32 // the pointer by reads and marks, without own posts; set by Move or Place
 	Baseline      uint32 // baseline of the join: older messages never count
-	OwnFloor      uint32 // own posts up to here do not lift the pointer: a mark came after them
+	Rare          uint32 // index in State.Rares, 0 = none: see RareOf
 	LastOwn       uint32 // newest own counted post
-	Marks         uint32
-	Extra         uint32 // index in State.PairExtras, 0 = none
-	LastSeq       uint32 // seq of the message with LastID: a cache of the last delta, not state
-	LastID        uint32
-	FirstSeq      uint32
-	FirstID       uint32
-	OutRow        uint32 // index + 1 in State.OutRows, 0 = not listed
-	Scope         uint32 // in a thread: its follow; in a channel: the pair's first follow
-	Public        uint32 // furthest public read that is closed
-	Far           uint32 // the furthest that any effective closed read ever reached
+	shown         uint32 // with RowListed the index in State.OutRows, otherwise what the last delta named, see shown.go
+	eventLow      uint32 // Event has 56 bits
+	eventMid      uint16
+	eventTop      uint8
 	Flags         uint8
-	PublicAt      int64 // earliest time of a read up to Public
-	At            int64 // when Pointer was put there
-	Event         int64 // the record that put Pointer there: offset<<1, plus 1 if it is of chat.messages
+	At            int64 // when Pointer was put there; set by Move or Place
 	OwnAt         int64 // time of LastOwn
-	LastR         int64 // offset + 1 of the user's last record in chat.reads
-	LastD         int64 // offset + 1 of the user's last record in chat.deliveries
 }
 
 // Bits of Row.Flags.
@@ -119,6 +111,7 @@ const (
 	RowCheck      // emit only if the view differs from the last one emitted
 	RowThread     // the row's scope is a thread
 	RowColdListed // the user's list in State.Cold has the channel
+	RowListed     // the row is in State.OutRows
 )
 
 // User is one user id. It fills a cache line, so that comparing and storing ids of usual length
@@ -157,15 +150,15 @@ type ChannelExtra struct {
 // PairExtra holds what only few pairs have.
 type PairExtra struct {
 	// Fields that every count reads come first, so that they share few cache lines.
-	Unsettled         []PendingEvent
-	Floors            []FloorSpec
-	Read              *OwnPost       // the newest own post that reads, unless the setting and LastOwn determine it
-	WithThreads       *WithThreads   // nil: none
-	Hidden            *Hidden        // nil: none
-	OpenReads         []PendingEvent // open reads that may become receipts or move Row.Far
-	WaitingDeliveries []PendingEvent // deliveries that wait for their message
-	Mentions          seqset.Set     // live counted messages that mention the user by id
-	Singles           seqset.Set     // messages read singly, above Pointer
+	Unsettled         []held.Event
+	Floors            []held.Floor
+	Read              *OwnPost          // the newest own post that reads, unless the setting and LastOwn determine it
+	WithThreads       *held.WithThreads // nil: none
+	Hidden            *Hidden           // nil: none
+	OpenReads         []held.Event      // open reads that may become receipts or move Row.Far
+	WaitingDeliveries []held.Event      // deliveries that wait for their message
+	Mentions          seqset.Set        // live counted messages that mention the user by id
+	Singles           seqset.Set        // messages read singly, above Pointer
 
 	Own           []uint32 // own posts above OwnFrom, ascending, if OwnKept: a cache of the log, not state
 	OwnFrom       uint32

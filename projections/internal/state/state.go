@@ -28,6 +28,7 @@ type State struct {
 
 	Channels       arena.Slab[Channel]
 	Rows           arena.Slab[Row]
+	Rares          arena.Slab[Rare]
 	Users          arena.Slab[User]
 	Blobs          arena.Blobs
 	ChannelTable   arena.Table
@@ -37,22 +38,22 @@ type State struct {
 	Threads        arena.Pool[Thread]
 	Follows        arena.Slab[Follow]
 	MemberLists    arena.Pool[MemberList]
-	Endings        []Ending // by channel; see ending.go
-	Due            WaitHeap // channels with blocks to trim, by Ending.Next
-	SeededChannels int      // number of channels that begin with seeded messages
-	Customized     int      // number of pairs with UserSettings and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
+	Endings        []Ending   // by channel; see ending.go
+	Due            arena.Heap // channels with blocks to trim, by Ending.Next
+	SeededChannels int        // number of channels that begin with seeded messages
+	Customized     int        // number of pairs with UserSettings and of channels with ChannelUpdated or ChannelNewFormat, in memory or not
 	ChannelExtras  arena.Pool[ChannelExtra]
 	PairExtras     arena.Pool[PairExtra]
-	Lapses         WaitHeap // by horizon
-	Hints          int      // triggers registered since forgetHints
+	Lapses         arena.Heap // by horizon
+	Hints          int        // triggers registered since forgetHints
 	HintLimit      int
 
 	UsersInBoth   int // number of users who are in memory and have a list in Cold
 	Cold          cold.Set
 	Vacated       []uint32 // users of rows that were vacated since leaveUsers
 	VacantRows    int
-	VacantUsers   map[uint32]Vacant // by user
-	VacantThreads map[uint32]Vacant // by channel
+	VacantUsers   map[uint32]arena.Vacant // by user
+	VacantThreads map[uint32]arena.Vacant // by channel
 
 	Marks
 	Written overlay.Written
@@ -86,7 +87,7 @@ type Marks struct {
 	OutRows            []OutRow
 	OutChannels        []uint32
 	OutThreads         []uint32
-	OutReceipts        []OutReceipt // linked through OutReceipt.Next
+	OutReceipts        []receipts.Out // linked through Out.Next
 	OutReceiptChannels []uint32
 	Retractions        []Retraction
 	Origins            []byte // origins of reads, and ids of farewells
@@ -108,10 +109,10 @@ type Backing interface {
 func (p *State) Begin(settings identity.Settings, b Backing) {
 	p.Settings, p.Backing = settings, b
 	p.MessageTime, p.ReadTime, p.DeliveryTime = MinTime, MinTime, MinTime
-	p.OutReceipts = make([]OutReceipt, 1)
+	p.OutReceipts = make([]receipts.Out, 1)
 	p.DirtyGuests, p.DirtyPairExtras = map[uint32]struct{}{}, map[uint32]struct{}{}
 	p.DirtyThreads, p.DirtyFollows = map[uint32]struct{}{}, map[uint32]struct{}{}
-	p.VacantUsers, p.VacantThreads = map[uint32]Vacant{}, map[uint32]Vacant{}
+	p.VacantUsers, p.VacantThreads = map[uint32]arena.Vacant{}, map[uint32]arena.Vacant{}
 	p.Written = overlay.Written{Now: &overlay.Overlay{}}
 	p.HintLimit = 4096
 	p.Cold.Blobs = &p.Blobs
@@ -171,9 +172,10 @@ func (p *State) stateBytes() int64 {
 	const (
 		chanBytes = int64(unsafe.Sizeof(Channel{}))
 		rowBytes  = int64(unsafe.Sizeof(Row{}))
+		rareBytes = int64(unsafe.Sizeof(Rare{}))
 		userBytes = int64(unsafe.Sizeof(User{}))
 	)
-	return int64(p.Channels.Len())*chanBytes + int64(p.Rows.Len())*rowBytes + int64(p.Users.Len())*userBytes +
+	return int64(p.Channels.Len())*chanBytes + int64(p.Rows.Len())*rowBytes + int64(p.Rares.Len())*rareBytes + int64(p.Users.Len())*userBytes +
 		p.Blobs.Bytes() + p.ChannelTable.Bytes() + p.PairTable.Bytes() + p.UserTable.Bytes()
 }
 
@@ -190,6 +192,6 @@ func (p *State) RareCut() int64 { return RareCut(p.stateBytes()) }
 // RareCut has an upper limit, so that a cut stays far below the 4 GiB that a Pebble batch can hold:
 // DirtyBytes underestimates a page of long ids several times.
 func RareCut(stateBytes int64) int64 {
-	const share, most = 4, 256 << 20
-	return min(stateBytes/share, most)
+	const share, most = 0.4, 256 << 20
+	return min(int64(share*float64(stateBytes)), most)
 }

@@ -152,7 +152,7 @@ func (p *State) RootOf(c *Channel, t *Thread) (root uint32, gone bool) {
 func (p *State) ThreadRowOf(ti, user uint32) uint32 {
 	return p.PairTable.Find(arena.PairHash(^ti, user), func(ref uint32) bool {
 		r := p.Rows.At(ref)
-		return r.User == user && r.Flags&RowThread != 0 && p.Follows.At(r.Scope).Thread == ti
+		return r.User == user && r.Flags&RowThread != 0 && p.FollowOf(r).Thread == ti
 	})
 }
 
@@ -166,15 +166,16 @@ func (p *State) EnsureThreadRow(ti, pair uint32) (uint32, *Row) {
 	t, c := p.Threads.At(ti), p.Channels.At(pr.Channel)
 	ref, fi := p.Rows.Alloc(), p.Follows.Alloc()
 	r := p.Rows.At(ref)
-	r.Channel, r.User, r.Ord, r.Flags, r.Scope = pr.Channel, pr.User, NoOrdinal, RowThread, fi
+	r.Channel, r.User, r.Ord, r.Flags = pr.Channel, pr.User, NoOrdinal, RowThread
+	of, in := p.EnsureRare(pr), p.EnsureRare(r)
 	r.NextRow, c.Rows = c.Rows, ref
 	f := p.Follows.At(fi)
-	*f = Follow{Thread: ti, Pair: pair, Row: ref, Next: t.Follows, Sibling: pr.Scope}
-	if pr.Erased() {
-		r.OwnFloor = NoOwn
+	*f = Follow{Thread: ti, Pair: pair, Row: ref, Next: t.Follows, Sibling: of.Scope}
+	if p.Erased(pr) {
+		in.OwnFloor = NoOwn
 		f.Erase()
 	}
-	t.Follows, pr.Scope = fi, fi
+	t.Follows, of.Scope, in.Scope = fi, fi, fi
 	p.PairTable.Insert(arena.PairHash(^ti, pr.User), ref)
 	return ref, r
 }
@@ -247,7 +248,7 @@ func (p *State) InScope(c *Channel, r *Row, x history.Indexed) bool {
 		return false
 	}
 	e := p.EntryAt(c, x.Seq)
-	return p.InThread(p.Threads.At(p.Follows.At(r.Scope).Thread), &e)
+	return p.InThread(p.Threads.At(p.FollowOf(r).Thread), &e)
 }
 
 // InThread reports whether an entry of the log is a reply in a thread.

@@ -45,7 +45,10 @@ func (p *State) Warm(messages []*events.Message, reads []*events.Read) {
 	}
 	for i := range pairs {
 		r := p.Rows.At(pairs[i].Row)
-		sum += uint64(r.Channel) + uint64(r.LastR)
+		sum += uint64(r.Channel)
+	}
+	for i := range pairs {
+		sum += uint64(p.RareOf(p.Rows.At(pairs[i].Row)).LastD)
 	}
 	for i := range pairs {
 		c := p.Channels.At(pairs[i].Channel)

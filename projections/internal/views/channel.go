@@ -26,7 +26,7 @@ func (p *Queries) View(userID, channelID string) (View, bool) {
 func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views) {
 	s := p.rules.ScopeOf(c, r)
 	v.Member, v.Muted, v.Large = r.Flags&state.RowMember != 0, r.Flags&state.RowMuted != 0, c.Flags&state.ChannelLarge != 0
-	v.ReadEpoch, v.Stamp = r.Marks+1, p.rules.StampOf(c, r)
+	v.ReadEpoch, v.Stamp = p.rules.RareOf(r).Marks+1, p.rules.StampOf(c, r)
 	settings := p.rules.SettingsOf(r)
 	v.Level, v.LevelAfter, v.Until, v.IgnoreAll = settings.Level(), settings.After(), settings.Until, settings.IgnoreAll
 	v.Flagged = p.rules.Flagged(c, r, &settings)

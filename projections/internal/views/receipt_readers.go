@@ -69,7 +69,7 @@ func (p *Queries) BeginReaders(channelID string, from uint32, mem *ReadersMemory
 	var recent [history.BlockLen]Ref // messages in memory, since many members have read up to the same one
 	for ord := from; ord < c.Ords; ord++ {
 		r := p.rules.Rows.At(p.rules.MemberRow(c, ord))
-		if r.Flags&state.RowMember == 0 || r.Erased() {
+		if r.Flags&state.RowMember == 0 || p.rules.Erased(r) {
 			continue
 		}
 		if len(mem.list) == cap(mem.list) {

@@ -143,7 +143,7 @@ func (w *ReceiptsWalk) members(c *state.Channel, sender, from uint32) {
 	w.listed = w.memory.listed[:0]
 	for ord := range c.Ords {
 		pair := p.rules.Rows.At(p.rules.MemberRow(c, ord))
-		if pair.User == sender || pair.Erased() || !p.rules.MemberAt(pair, v.Seq) || p.rules.IsHiddenFrom(pair, v.Seq) {
+		if pair.User == sender || p.rules.Erased(pair) || !p.rules.MemberAt(pair, v.Seq) || p.rules.IsHiddenFrom(pair, v.Seq) {
 			continue
 		}
 		v.Recipients++

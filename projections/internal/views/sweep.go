@@ -100,8 +100,8 @@ func (s *Sweep) first(u uint32) uint32 {
 }
 
 // wants reports whether the list includes anything of a row.
-func (s *Sweep) wants(r *state.Row) bool {
-	return r.Flags&state.RowMember != 0 && (s.Inbox || r.Scope != 0)
+func (s *Sweep) wants(p *Queries, r *state.Row) bool {
+	return r.Flags&state.RowMember != 0 && (s.Inbox || p.rules.RareOf(r).Scope != 0)
 }
 
 // collect continues with the rows that no hold has visited, and reports whether it has visited all.
@@ -117,7 +117,7 @@ func (s *Sweep) collect(p *Queries, u uint32) (all bool) {
 			s.warmRows(p, s.next, true)
 		}
 		r := p.rules.Rows.At(s.next)
-		if s.wants(r) {
+		if s.wants(p, r) {
 			last := len(m.pairs) - 1
 			if last < 0 || m.pairs[last].done || m.pairs[last].ref != s.next {
 				if s.left() <= 0 {
@@ -153,7 +153,7 @@ func (s *Sweep) check(p *Queries, u uint32) (complete bool) {
 		r := p.rules.Rows.At(ref)
 		this := ref
 		ref = s.after(r)
-		if !s.wants(r) {
+		if !s.wants(p, r) {
 			continue
 		}
 		x := sweptPair{ref: this}
@@ -193,7 +193,7 @@ func findPair(list []sweptPair, ref uint32) int {
 
 // stands reports whether the entry of a pair is still valid, apart from changes by log time alone.
 func (x *sweptPair) stands(p *Queries, r *state.Row) bool {
-	return x.ch == r.Channel && x.m == p.rules.Channels.At(r.Channel).LastM && x.r == r.LastR && x.d == r.LastD &&
+	return x.ch == r.Channel && x.m == p.rules.Channels.At(r.Channel).LastM && x.r == p.rules.LastR(r) && x.d == p.rules.RareOf(r).LastD &&
 		(x.next == 0 || p.rules.Follows.Has(x.next) && p.rules.Follows.At(x.next).Pair == x.ref)
 }
 
@@ -214,7 +214,7 @@ func (s *Sweep) evaluate(p *Queries, r *state.Row, x *sweptPair) {
 			x.standing = uint32(len(m.standings))
 		}
 		s.Looks++
-		x.m, x.r, x.d, x.next = c.LastM, r.LastR, r.LastD, r.Scope
+		x.m, x.r, x.d, x.next = c.LastM, p.rules.LastR(r), p.rules.RareOf(r).LastD, p.rules.RareOf(r).Scope
 		x.name, x.muted = m.keep(p.rules.Blobs.Get(c.ID)), r.Flags&state.RowMuted != 0
 		x.first, x.threads = uint32(len(m.threads)), 0
 		x.waits = s.ThreadsOf == "" && p.rules.ExtraOfPair(r).Waits()

@@ -18,11 +18,14 @@ const (
 // if all is set, also the data that look needs.
 func (s *Sweep) warmRows(p *Queries, ref uint32, all bool) {
 	var batch [sweepBatch]uint32
+	var rows [sweepBatch]*state.Row
 	n := 0
 	for ; ref != 0 && n < sweepBatch; n++ {
 		r := p.rules.Rows.At(ref)
-		batch[n], ref = r.Channel, s.after(r)
-		s.warmed += uint64(r.LastR)
+		batch[n], rows[n], ref = r.Channel, r, s.after(r)
+	}
+	for _, r := range rows[:n] {
+		s.warmed += uint64(p.rules.RareOf(r).Scope)
 	}
 	for _, ci := range batch[:n] {
 		s.warmed += uint64(p.rules.Channels.At(ci).LastM)
@@ -68,7 +71,7 @@ func (p *Queries) warmFollows(follows []uint32) (sum uint64) {
 		t, r := p.rules.Threads.At(f.Thread), p.rules.Rows.At(f.Row)
 		threads[i], extras[i] = t, p.rules.ExtraOfPair(r)
 		sum += uint64(t.ID) + t.Live.Peek() + t.Casts.Peek() + t.Alls.Peek() + uint64(t.Replied.Seq.Load()) +
-			uint64(r.Pointer) + uint64(r.LastR)
+			uint64(r.Pointer) + uint64(p.rules.LastR(r))
 	}
 	for i, t := range threads[:len(follows)] {
 		sum += uint64(p.rules.Blobs.First(t.ID)) + t.Live.PeekLast()

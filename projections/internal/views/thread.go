@@ -59,7 +59,7 @@ func (p *Queries) ThreadAtRef(userID, channelID, threadID string, ref ThreadRef,
 	}
 	pair, t := p.rules.Rows.At(f.Pair), p.rules.Threads.At(f.Thread)
 	c := p.rules.Channels.At(pair.Channel)
-	if c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || p.rules.Rows.At(f.Row).Scope != ref.follow || t.Channel != pair.Channel ||
+	if c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || p.rules.RareOf(p.rules.Rows.At(f.Row)).Scope != ref.follow || t.Channel != pair.Channel ||
 		string(p.rules.Blobs.Get(t.ID)) != threadID || string(p.rules.Blobs.Get(c.ID)) != channelID || string(p.rules.UserID(pair.User)) != userID {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (p *Queries) fillRow(c *state.Channel, r *state.Row, v *ThreadView, later *
 
 // fillScope completes a view, without TouchedAt, for a user with a row in the thread.
 func (p *Queries) fillScope(c *state.Channel, r *state.Row, s *rules.ThreadScope, v *ThreadView, later *Views) {
-	v.Following, v.ReadEpoch = s.Chosen && !p.rules.Ended(c, s.Thread), r.Marks+1
+	v.Following, v.ReadEpoch = s.Chosen && !p.rules.Ended(c, s.Thread), p.rules.RareOf(r).Marks+1
 	v.LastReadAt = p.fillLastRead(c, &s.Scope, &v.LastRead, later)
 	n := p.rules.ThreadCounts(c, r, s)
 	v.Unread, v.Mentions, v.DirectMentions = n.Unread, n.Mentions, n.Direct
@@ -106,7 +106,7 @@ func (p *Queries) Threads(userID string, fn func(*ThreadView) bool) error {
 	for ref := p.rules.Users.At(u).First; ref != 0; {
 		pair := p.rules.Rows.At(ref)
 		ref = pair.NextUser
-		if pair.Scope != 0 && !p.threadsOf(pair, userID, fn) {
+		if p.rules.RareOf(pair).Scope != 0 && !p.threadsOf(pair, userID, fn) {
 			break
 		}
 	}
@@ -144,7 +144,7 @@ func (p *Queries) eachFollowed(pair *state.Row, fn func(c *state.Channel, r *sta
 		return true
 	}
 	c := p.rules.Channels.At(pair.Channel)
-	for fi := pair.Scope; fi != 0; {
+	for fi := p.rules.RareOf(pair).Scope; fi != 0; {
 		f := p.rules.Follows.At(fi)
 		fi = f.Sibling
 		r := p.rules.Rows.At(f.Row)

@@ -122,7 +122,7 @@ func (p *Queries) nothingLeft(r *state.Row) bool {
 	if !p.asErased(r) || r.Flags&state.RowMuted != 0 || p.rules.ExtraSettings(r) != nil {
 		return false
 	}
-	for fi := r.Scope; fi != 0; {
+	for fi := p.rules.RareOf(r).Scope; fi != 0; {
 		f := p.rules.Follows.At(fi)
 		fi = f.Sibling
 		if f.Flags != state.FollowStopped || !p.asErased(p.rules.Rows.At(f.Row)) {
@@ -133,7 +133,7 @@ func (p *Queries) nothingLeft(r *state.Row) bool {
 }
 
 func (p *Queries) asErased(r *state.Row) bool {
-	if !r.Erased() || r.Pointer != 0 || r.Marks != 0 || r.Public != 0 {
+	if !p.rules.Erased(r) || r.Pointer != 0 || p.rules.RareOf(r).Marks != 0 || p.rules.RareOf(r).Public != 0 {
 		return false
 	}
 	x := p.rules.ExtraOfPair(r)

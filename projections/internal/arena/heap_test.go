@@ -1,16 +1,15 @@
-package projections
+package arena
 
 import (
 	"testing"
 
-	"github.com/tidemark/tidemark/projections/internal/state"
 	"pgregory.net/rapid"
 )
 
-// TestWaitHeap: the heap pops keys in order.
-func TestWaitHeap(t *testing.T) {
+// TestHeap: the heap pops keys in order.
+func TestHeap(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var h state.WaitHeap
+		var h Heap
 		n := rapid.IntRange(0, 60).Draw(t, "n")
 		for i := range n {
 			h.Push(rapid.Int64Range(-5, 30).Draw(t, "key"), uint32(i))
