@@ -28,8 +28,8 @@ import (
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
-//	hot       heap without the cache × 3/5: channels, users and pairs (about 115 bytes for each
-//	          pair, 256 for each channel); part of the heap. When they take more, channels
+//	hot       heap without the cache × 3/5: channels, users and pairs (105 to 155 bytes for each
+//	          pair, with the channels' own); part of the heap. When they take more, channels
 //	          that no event has named for some time leave memory
 //
 // The heap is a soft limit: what does not fit makes the collector run more, then the process grows.

@@ -12,7 +12,7 @@ import (
 // These are the constants of docs/scale.md. TestScale compares them with the documents that they
 // come from.
 const (
-	pairMemory, pairDisk          = 175.0, 8.6
+	pairMemory, pairDisk          = 155.0, 8.6
 	foldCost, redisCost           = 8.3e-6, 30e-6
 	packed, packedInbox           = 460.0, 100.0
 	connectionMemory, connections = 14.3 * 1024, 20_000.0
@@ -26,9 +26,9 @@ func TestScale(t *testing.T) {
 	page := read(t, "docs/scale.md")
 	for path, figures := range map[string][]string{
 		"docs/performance.md": {
-			"175 bytes of memory and 8.6 bytes of disk a pair, 14.3 KiB for a connection", "240 to 460 with", "and 50 to 100 with",
+			"155 bytes of memory and 8.6 bytes of disk a pair, 14.3 KiB for a connection", "240 to 460 with", "and 50 to 100 with",
 			"| Tidemark, fan-out 50 | 8.3 |", "| Tidemark, fan-out 50, with Redis, `json` | 30 |", "gateways of 20,000 connections",
-			"| resident memory with 5M pairs | 1 GiB | 923 MiB |", "| a message into 100,000 members against 2, fan-out off | 1.2 times | 0.9 times |",
+			"| resident memory with 5M pairs | 1 GiB | 644 MiB |", "| a message into 100,000 members against 2, fan-out off | 1.2 times | 0.9 times |",
 			"used at most 39 CPU seconds per million events: 0.8 cores", "that no cut has written | any | 4.3 |",
 		},
 		"docs/lab/figures.md": {"about 100 bytes", "700,000 events/s", "5.5 s: download and checks"},
@@ -80,7 +80,8 @@ func TestScale(t *testing.T) {
 var firstSnapshot = regexp.MustCompile(`(?m)^\| first snapshot \| ([0-9]+) MiB \| ([0-9]+) MiB \|$`)
 
 // TestScaleFormulasHold: the formulas agree with measurements, disk at two sizes within 15 %, and
-// memory with the third on top for which the page tells readers to plan.
+// memory with the third on top for which the page tells readers to plan. Few of the measured pairs
+// have a state.Rare. The formula is for pairs that all have one.
 func TestScaleFormulasHold(t *testing.T) {
 	m := firstSnapshot.FindStringSubmatch(read(t, "docs/lab/figures.md"))
 	if m == nil {
@@ -95,7 +96,8 @@ func TestScaleFormulasHold(t *testing.T) {
 			t.Errorf("a snapshot of %.0f pairs has %.2f times the bytes of the formula", pairs, ratio)
 		}
 	}
-	if ratio := 923 * (1 << 20) / (5e6 * pairMemory); ratio > 4./3 {
+	const rare = 48
+	if ratio := (644*(1<<20) + 5e6*rare) / (5e6 * pairMemory); ratio > 4./3 {
 		t.Errorf("5 million pairs took %.2f times the memory of the formula", ratio)
 	}
 }
