@@ -30,12 +30,19 @@ func TestNothingIsInUseOnceAllChannelsLeft(t *testing.T) {
 			t.Errorf("%d bytes are in use with all channels in memory", used)
 		}
 		p.Drain(nil, true)
+		const whole = 1 << 30
+		if limit = whole; p.hotLimit() != whole-loading.Fixed(&p.rules.State) {
+			t.Errorf("with all channels in memory they may take %d of %d bytes", p.hotLimit(), whole)
+		}
 		limit = 1
 		for range 2 {
 			mustCut(t, p)
 		}
 		if used := loading.InUse(&p.rules.State); used != 0 || p.Stats().ColdChannels != 300 || p.Crowded() != 0 {
 			t.Errorf("ids with %d more bytes: %d bytes are in use with %d of 300 channels cold", long, used, p.Stats().ColdChannels)
+		}
+		if limit = whole; p.hotLimit() != whole-whole/comeAndGo-loading.Fixed(&p.rules.State) { // cold channels leave room for garbage
+			t.Errorf("with cold channels, those in memory may take %d of %d bytes", p.hotLimit(), whole)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)

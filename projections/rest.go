@@ -5,6 +5,10 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
+// comeAndGo is the part of the limit that stays free once channels are cold: each one that comes back
+// makes garbage, and a collector without room for it takes most of the CPU.
+const comeAndGo = 6
+
 // hotLimit returns how many bytes the channels in memory may take, or 0 for no limit. What stays
 // when channels leave is subtracted, but an eighth of the limit is always for channels.
 func (p *Partition) hotLimit() int64 {
@@ -14,6 +18,9 @@ func (p *Partition) hotLimit() int64 {
 	limit := p.memory()
 	if limit <= 0 {
 		return 0
+	}
+	if p.rules.Cold.Pairs > 0 {
+		limit -= limit / comeAndGo
 	}
 	fixed := loading.Fixed(&p.rules.State)
 	if p.lister != nil {

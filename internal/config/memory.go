@@ -30,7 +30,8 @@ import (
 //
 //	hot       heap without the cache × 3/5: channels, users and pairs (105 to 155 bytes for each
 //	          pair, with the channels' own); part of the heap. When they take more, channels
-//	          that no event has named for some time leave memory
+//	          that no event has named for some time leave memory, and from then on a sixth of the
+//	          share stays free for what comes back
 //
 // The heap is a soft limit: what does not fit makes the collector run more, then the process grows.
 type Memory struct {
