@@ -12,9 +12,11 @@ func (p *Partition) listOpen(t *turn) {
 			continue
 		}
 		for _, w := range x.Wait.Times {
-			r := p.rules.Rows.At(w.Ref)
-			if e := p.rules.ExtraOfPair(r); r.Channel == ci && e != nil && e.OpenInTime() {
-				p.rules.PairMayHaveChanged(w.Ref)
+			if p.rules.Rows.Has(w.Ref) { // otherwise the row is gone
+				r := p.rules.Rows.At(w.Ref)
+				if e := p.rules.ExtraOfPair(r); r.Channel == ci && e != nil && e.OpenInTime() {
+					p.rules.PairMayHaveChanged(w.Ref)
+				}
 			}
 			t.spend(1)
 		}

@@ -41,6 +41,7 @@ func TestExpiredThreadsLeaveMemory(t *testing.T) {
 	f.post("general", "new", "anna", "")
 	f.store(t)
 	before, hot, stored := countsOf(p), p.hotBytes(), storedBytes(t, p)
+	before.rares += len(readers) // for the offset of each user's last read
 
 	for i := range n {
 		r := events.Read{
@@ -164,4 +165,24 @@ func threadsOf(p *Partition, user string) (ids []string) {
 		return true
 	})
 	return ids
+}
+
+// TestTriggersOfRowsThatAreGone: a trigger may name a row whose memory was freed.
+func TestTriggersOfRowsThatAreGone(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	f := &feed{p, 1000}
+	f.join("general", "anna")
+	f.post("general", "m1", "anna", "")
+	const gone = 1 << 20
+	_, c, _ := p.rules.KnownChannel("general")
+	w := &p.rules.EnsureExtra(c).Wait
+	w.AwaitID([]byte("m2"), gone)
+	w.Seqs.Push(2, gone)
+	w.Times.Push(1<<40, gone)
+	p.rules.Lapses.Push(0, gone)
+	f.post("general", "m2", "anna", "")
+	if p.Drain(nil, true); p.Err() != nil || len(w.IDs)+len(w.Seqs) > 0 {
+		t.Fatalf("%v; %d and %d triggers are left", p.Err(), len(w.IDs), len(w.Seqs))
+	}
 }

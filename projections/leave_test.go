@@ -219,10 +219,10 @@ func TestLeavingChangesNothing(t *testing.T) {
 
 // counted has the numbers of objects in memory. It leaves out rows and users in a list of free
 // ones.
-type counted struct{ channels, pairs, follows, threads int }
+type counted struct{ channels, pairs, rares, follows, threads int }
 
 func countsOf(p *Partition) (n counted) {
-	n = counted{channels: p.rules.Channels.Len(), pairs: p.rules.Rows.Len() - p.rules.VacantRows, follows: p.rules.Follows.Len()}
+	n = counted{channels: p.rules.Channels.Len(), pairs: p.rules.Rows.Len() - p.rules.VacantRows, rares: p.rules.Rares.Len(), follows: p.rules.Follows.Len()}
 	p.rules.Threads.Each(func(*state.Thread) { n.threads++ })
 	return n
 }

@@ -59,7 +59,9 @@ func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 	}
 	slices.Sort(pairs)
 	for _, pair := range slices.Compact(pairs) {
-		p.unlink(&p.rules.EnsureRare(p.rules.Rows.At(pair)).Scope, func(fi uint32) *uint32 { return &p.rules.Follows.At(fi).Sibling }, isIdleFollow, t)
+		r := p.rules.Rows.At(pair)
+		p.unlink(&p.rules.EnsureRare(r).Scope, func(fi uint32) *uint32 { return &p.rules.Follows.At(fi).Sibling }, isIdleFollow, t)
+		p.rules.Imply(r)
 	}
 	for _, ref := range idle {
 		p.dropThreadRow(ref, p.rules.Rows.At(ref))

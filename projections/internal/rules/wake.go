@@ -39,8 +39,11 @@ func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
 	p.openChanged(ci, c)
 }
 
-// awaitsID reports whether the pair still holds an event that waits for this id.
+// awaitsID reports whether the pair still holds an event that waits for this id. The row may be gone.
 func (p *Fold) awaitsID(ref uint32, id []byte) bool {
+	if !p.Rows.Has(ref) {
+		return false
+	}
 	x := p.ExtraOfPair(p.Rows.At(ref))
 	waits := func(h held.Event) bool {
 		return (!h.Closed && h.By == held.ByID && bytes.Equal(h.ID, id)) ||
