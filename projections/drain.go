@@ -12,12 +12,7 @@ func (p *Partition) listOpen(t *turn) {
 			continue
 		}
 		for _, w := range x.Wait.Times {
-			if p.rules.Rows.Has(w.Ref) { // otherwise the row is gone
-				r := p.rules.Rows.At(w.Ref)
-				if e := p.rules.ExtraOfPair(r); r.Channel == ci && e != nil && e.OpenInTime() {
-					p.rules.PairMayHaveChanged(w.Ref)
-				}
-			}
+			p.rules.ListOpen(ci, w.Ref)
 			t.spend(1)
 		}
 	}

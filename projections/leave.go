@@ -181,11 +181,8 @@ func (p *Partition) trim(t *turn) {
 		p.rules.Channels.Trim()
 		t.spend(turnWork)
 	}
-	if p.rules.Rows.Idle() {
+	if p.rules.Rows.Idle() || p.rules.Rares.Idle() {
 		p.rules.Rows.Trim()
-		t.spend(turnWork)
-	}
-	if p.rules.Rares.Idle() {
 		p.rules.Rares.Trim()
 		t.spend(turnWork)
 	}

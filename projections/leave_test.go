@@ -155,6 +155,26 @@ func TestWhatIsGoneLeavesMemory(t *testing.T) {
 	}
 }
 
+// TestPairsWhoseThreadsLeftNeedNoRare: once a user's rows in threads have left, the row of their pair
+// implies the rest again.
+func TestPairsWhoseThreadsLeftNeedNoRare(t *testing.T) {
+	p := mustOpen(t, vfs.NewMem(), testIdentity())
+	defer p.Close()
+	f := &feed{p, 1000}
+	f.join("general", "bot", "somebody")
+	f.readUpTo("general", "a thread", "bot", "nothing")
+	lapse(f, 0, 0)
+	f.readUpTo("general", "", "bot", fmt.Sprint("at-", f.now))
+	if p.rules.Rares.Len() == 0 {
+		t.Fatal("there is no Rare from the beginning, so this shows nothing")
+	}
+	f.store(t)
+	f.store(t)
+	if s := p.Stats(); s.Pairs != 2 || p.rules.Rares.Len() != 0 {
+		t.Errorf("%d rows have %d Rares, want 2 without one", s.Pairs, p.rules.Rares.Len())
+	}
+}
+
 // TestLeavingChangesNothing: for random events about channels that come and go and are read before
 // and after, a partition with many cuts has the same answers and the same store as one with a
 // single cut, and uses as much memory as one that was just opened.

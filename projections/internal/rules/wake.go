@@ -52,6 +52,16 @@ func (p *Fold) awaitsID(ref uint32, id []byte) bool {
 	return x != nil && (slices.ContainsFunc(x.Unsettled, waits) || slices.ContainsFunc(x.OpenReads, waits) || slices.ContainsFunc(x.WaitingDeliveries, waits))
 }
 
+// ListOpen lists a row of a channel for the next drain if it is still there and has an open time target.
+func (p *Fold) ListOpen(ci, ref uint32) {
+	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel != ci {
+		return
+	}
+	if x := p.ExtraOfPair(p.Rows.At(ref)); x != nil && x.OpenInTime() {
+		p.PairMayHaveChanged(ref)
+	}
+}
+
 // wakeLapsed settles the rows whose triggers log time has passed.
 func (p *Fold) wakeLapsed() {
 	for len(p.Lapses) > 0 && p.Lapses[0].Key < p.MessageTime {
