@@ -54,9 +54,9 @@ var plantedBugs = []plantedBug{
 		"	put(kinds.Pending, records.AppendUnsettled(k.rules.Scratch[:0], x))",
 		"	if planted(`a read that waits is lost by a cut`) {\n		put(kinds.Pending, nil)\n	} else {\n		put(kinds.Pending, records.AppendUnsettled(k.rules.Scratch[:0], x))\n	}"},
 	{"the stamp leaves out the user's own reads", "projections/internal/state/positions.go",
-		"	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}",
-		"	if planted(`the stamp leaves out the user's own reads`) {\n		return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, D: r.LastD}\n	}\n" +
-			"	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: r.LastR, D: r.LastD}"},
+		"	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: p.LastR(r), D: p.RareOf(r).LastD}",
+		"	if planted(`the stamp leaves out the user's own reads`) {\n		return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, D: p.RareOf(r).LastD}\n	}\n" +
+			"	return events.Stamp{FoldVersion: identity.FoldVersion, M: c.LastM, R: p.LastR(r), D: p.RareOf(r).LastD}"},
 	{"an opening starts at the committed offsets", "processor/internal/opening/plan.go",
 		"	o.Published = behind && !ahead",
 		"	if planted(`an opening starts at the committed offsets`) {\n		o.From = o.Until\n	}\n	o.Published = behind && !ahead"},
