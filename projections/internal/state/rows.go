@@ -155,7 +155,7 @@ type PairExtra struct {
 	Read              *OwnPost          // the newest own post that reads, unless the setting and LastOwn determine it
 	WithThreads       *held.WithThreads // nil: none
 	Hidden            *Hidden           // nil: none
-	OpenReads         []held.Event      // open reads that may become receipts or move Row.Far
+	OpenReads         []held.Event      // open reads that may become receipts or move Rare.Far
 	WaitingDeliveries []held.Event      // deliveries that wait for their message
 	Mentions          seqset.Set        // live counted messages that mention the user by id
 	Singles           seqset.Set        // messages read singly, above Pointer
