@@ -39,12 +39,21 @@ func (p *Fold) wakePosted(ci uint32, c *state.Channel, id []byte) {
 	p.openChanged(ci, c)
 }
 
-// awaitsID reports whether the pair still holds an event that waits for this id. The row may be gone.
+// waiter returns the row that a trigger names, or nil if the row has left memory.
+func (p *Fold) waiter(ref uint32) *state.Row {
+	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel == 0 {
+		return nil
+	}
+	return p.Rows.At(ref)
+}
+
+// awaitsID reports whether the pair still holds an event that waits for this id.
 func (p *Fold) awaitsID(ref uint32, id []byte) bool {
-	if !p.Rows.Has(ref) {
+	r := p.waiter(ref)
+	if r == nil {
 		return false
 	}
-	x := p.ExtraOfPair(p.Rows.At(ref))
+	x := p.ExtraOfPair(r)
 	waits := func(h held.Event) bool {
 		return (!h.Closed && h.By == held.ByID && bytes.Equal(h.ID, id)) ||
 			(h.Kind == held.KindMark && !h.Head && h.HeadBy == held.ByID && bytes.Equal(h.HeadID, id))
@@ -52,12 +61,14 @@ func (p *Fold) awaitsID(ref uint32, id []byte) bool {
 	return x != nil && (slices.ContainsFunc(x.Unsettled, waits) || slices.ContainsFunc(x.OpenReads, waits) || slices.ContainsFunc(x.WaitingDeliveries, waits))
 }
 
-// ListOpen lists a row of a channel for the next drain if it is still there and has an open time target.
+// ListOpen lists the row that a trigger of a channel names for the next drain, if it has an open time
+// target.
 func (p *Fold) ListOpen(ci, ref uint32) {
-	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel != ci {
+	r := p.waiter(ref)
+	if r == nil || r.Channel != ci {
 		return
 	}
-	if x := p.ExtraOfPair(p.Rows.At(ref)); x != nil && x.OpenInTime() {
+	if x := p.ExtraOfPair(r); x != nil && x.OpenInTime() {
 		p.PairMayHaveChanged(ref)
 	}
 }
@@ -70,10 +81,10 @@ func (p *Fold) wakeLapsed() {
 }
 
 func (p *Fold) wake(ref uint32) {
-	if !p.Rows.Has(ref) || p.Rows.At(ref).Channel == 0 {
+	r := p.waiter(ref)
+	if r == nil {
 		return
 	}
-	r := p.Rows.At(ref)
 	c := p.Channels.At(r.Channel)
 	p.wakeFiled(ref, c, r)
 	if p.Settings.TrimLog {
@@ -132,11 +143,8 @@ func (p *Fold) wakeFiled(ref uint32, c *state.Channel, r *state.Row) {
 // they hid everything. From then on new messages are visible again, so readers can derive the
 // counts again. seq is the seq of the trigger.
 func (p *Fold) hiddenReached(ref uint32, c *state.Channel, seq int64) {
-	if c.Flags&state.ChannelLarge == 0 || !p.Rows.Has(ref) {
-		return
-	}
-	r := p.Rows.At(ref)
-	if r.Flags&state.RowMember == 0 || p.Channels.At(r.Channel) != c {
+	r := p.waiter(ref)
+	if c.Flags&state.ChannelLarge == 0 || r == nil || r.Flags&state.RowMember == 0 || p.Channels.At(r.Channel) != c {
 		return
 	}
 	h := p.HiddenOf(r)
