@@ -81,13 +81,13 @@ func (p *coldPart) reopen(r room) (opened, listed time.Duration, err error) {
 // state. g continues an earlier run of the mix; nil begins one. heap is the memory limit of the heap
 // without the events and their generator. cost calls ready, if not nil, when it begins to fold.
 func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64, ready func()) (float64, error) {
-	before := inHeap()
-	if g == nil {
-		g = traffic.New(mix)
-	}
-	first, recs := records(g.Next, n/4), records(g.Next, n)
-	debug.SetMemoryLimit(heap + max(inHeap()-before, 0))
-	defer debug.SetMemoryLimit(heap)
+	var first, recs []record
+	defer aside(heap, func() {
+		if g == nil {
+			g = traffic.New(mix)
+		}
+		first, recs = records(g.Next, n/4), records(g.Next, n)
+	})()
 	if ready != nil {
 		ready()
 	}
@@ -110,10 +110,8 @@ func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 // It calls ready when it begins.
 func (p *coldPart) steady(g *traffic.Generator, n, rate int, heap int64, ready func()) error {
 	const drains, cuts = 100, 1 // a second
-	before := inHeap()
-	recs := records(g.Next, n)
-	debug.SetMemoryLimit(heap + max(inHeap()-before, 0))
-	defer debug.SetMemoryLimit(heap)
+	var recs []record
+	defer aside(heap, func() { recs = records(g.Next, n) })()
 	ready()
 	began := time.Now()
 	for from, turn := 0, 1; from < n; turn++ {
@@ -132,10 +130,11 @@ func (p *coldPart) steady(g *traffic.Generator, n, rate int, heap int64, ready f
 	return nil
 }
 
-// inHeap returns the memory of everything that is in use in the heap.
-func inHeap() int64 {
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return int64(s.HeapAlloc)
+// aside raises the memory limit of the heap by the memory of what fill makes. restore sets it to heap
+// again.
+func aside(heap int64, fill func()) (restore func()) {
+	before := gauge.InUse()
+	fill()
+	debug.SetMemoryLimit(heap + int64(max(gauge.InUse()-before, 0)))
+	return func() { debug.SetMemoryLimit(heap) }
 }
