@@ -38,8 +38,9 @@ const batchSize = 256
 
 // pace is how often a driver drains and cuts.
 type pace struct {
-	drain, cut int  // events between two of them
-	apart      bool // a batch has at most one read of each pair
+	drain, cut int   // events between two of them
+	bytes      int64 // with so many dirty bytes it cuts as well; 0: no limit
+	apart      bool  // a batch has at most one read of each pair
 }
 
 // equalPace returns a pace at which each event has its own delta, and each page write of the store
@@ -69,7 +70,7 @@ func openDriver(dir string, s projections.Settings) (*driver, error) {
 	return openWith(dir, s, everything)
 }
 
-const memtable = 32 << 20
+const memtable = 32 << 20 // larger than a node's: most benches measure no memory
 
 // room is the memory of a partition, in bytes.
 type room struct {
@@ -146,7 +147,7 @@ func (d *driver) foldAll(recs []record) error {
 		d.p.Unlock()
 		d.fold += time.Since(t1)
 		crossed := func(n int) bool { return from/n != (from+batchSize)/n }
-		cutDue := crossed(d.pace.cut) || d.p.Crowded() > crowdedCut
+		cutDue := crossed(d.pace.cut) || d.p.Crowded() > crowdedCut || d.pace.bytes > 0 && d.p.DirtyBytes() >= d.pace.bytes
 		if d.replaying {
 			cutDue = d.p.DirtyBytes() >= max(processor.DefaultCutBytes, d.p.RareCut())
 		}

@@ -10,7 +10,7 @@ import (
 type MemberList struct {
 	Rows    []uint32
 	Pages   []PageState // page 1 and up; page 0 is in the channel
-	present []uint32    // rows of present members, maintained only in small channels
+	present []uint32    // rows of present members, maintained only in small channels that a member has left
 	kept    bool
 }
 
@@ -40,9 +40,10 @@ func (p *State) SetMember(c *Channel, ord, ref uint32) {
 	}
 	l := p.MemberLists.At(c.More)
 	k := int(ord - InlineMembers)
-	for len(l.Rows) <= k {
-		l.Rows = append(l.Rows, 0)
+	if k >= cap(l.Rows) { // append would double it
+		l.Rows = append(make([]uint32, 0, k+max(8, k/8)), l.Rows...)
 	}
+	l.Rows = l.Rows[:max(len(l.Rows), k+1)]
 	l.Rows[k] = ref
 	for int(ord/keys.PageLen) > len(l.Pages) {
 		l.Pages = append(l.Pages, PageState{})
@@ -61,14 +62,15 @@ func (p *State) MemberRow(c *Channel, ord uint32) uint32 {
 // not to all who ever joined.
 func (p *State) EachMember(c *Channel, fn func(ref uint32, r *Row)) {
 	if c.More == 0 {
-		for ord := range c.Ords {
-			if r := p.Rows.At(c.first[ord]); r.Flags&RowMember != 0 {
-				fn(c.first[ord], r)
-			}
-		}
+		p.eachPresent(c.first[:c.Ords], fn)
 		return
 	}
 	l := p.MemberLists.At(c.More)
+	if c.Members == c.Ords { // nobody who ever joined is absent
+		p.eachPresent(c.first[:], fn)
+		p.eachPresent(l.Rows, fn)
+		return
+	}
 	if !l.kept {
 		l.present = l.present[:0]
 		for ord := range c.Ords {
@@ -78,8 +80,14 @@ func (p *State) EachMember(c *Channel, fn func(ref uint32, r *Row)) {
 		}
 		l.kept = true
 	}
-	for _, ref := range l.present {
-		fn(ref, p.Rows.At(ref))
+	p.eachPresent(l.present, fn)
+}
+
+func (p *State) eachPresent(refs []uint32, fn func(ref uint32, r *Row)) {
+	for _, ref := range refs {
+		if r := p.Rows.At(ref); r.Flags&RowMember != 0 {
+			fn(ref, r)
+		}
 	}
 }
 
