@@ -35,6 +35,25 @@ func (l *Log) Gone() (users []string) {
 	return users
 }
 
+// Erased reports whether every existing channel that knows a user has an erasure of them. What they
+// read may come after it, if it left nothing of them: then erase-user need not erase them again.
+func (l *Log) Erased(user string) bool {
+	any := false
+	return !slices.ContainsFunc(l.Channels(), func(channel string) bool {
+		if l.Model(channel).Deleted(channel) || !l.knows(user, channel) {
+			return false
+		}
+		any = true
+		return !l.erasedIn(user, channel)
+	}) && any
+}
+
+func (l *Log) erasedIn(user, channel string) bool {
+	return slices.ContainsFunc(l.logs[channel].reads, func(r readAt) bool {
+		return r.event.Kind == events.KindUserErased && string(r.event.UserID) == user
+	})
+}
+
 // knows reports whether a channel has anything that a user did or that was done to them. A mention
 // of the user is neither.
 func (l *Log) knows(user, channel string) bool {
@@ -112,9 +131,7 @@ func (l *Log) describe(v *projections.View) string {
 func (l *Log) goneFromLists(p *model.WithCold, channel string, f *Findings) {
 	var erased []string
 	for _, user := range l.Users {
-		if slices.ContainsFunc(l.logs[channel].reads, func(r readAt) bool {
-			return r.event.Kind == events.KindUserErased && string(r.event.UserID) == user
-		}) {
+		if l.erasedIn(user, channel) {
 			erased = append(erased, user)
 		}
 	}
