@@ -40,7 +40,7 @@ type Partition struct {
 	fuse      *store.Fuse        // nil before the store is opened
 	planted   func(where string) // as in Options
 
-	outMerging  []receipts.Out
+	outMerging  []receipts.Due
 	merging     []receipts.Entry
 	sorter      receipts.Sorter
 	mergeMemory int64 // memory of both, for readers

@@ -2,8 +2,6 @@ package projections
 
 import (
 	"bytes"
-	"cmp"
-	"slices"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
@@ -27,7 +25,8 @@ func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 		}
 		list := p.outMerging[:0]
 		for i := c.NewestOutReceipt; i != 0; i = p.rules.OutReceipts[i].Next {
-			list = append(list, p.rules.OutReceipts[i])
+			o := &p.rules.OutReceipts[i]
+			list = append(list, receipts.Due{Hash: p.rules.Users.At(o.User).Murmur, User: o.User, Seq: o.Seq, Kind: o.Kind, At: o.At})
 		}
 		c.NewestOutReceipt = 0
 		p.outMerging = list
@@ -37,14 +36,14 @@ func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 	p.rules.OutReceiptChannels, p.rules.OutReceipts = p.rules.OutReceiptChannels[:0], p.rules.OutReceipts[:1]
 }
 
-func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts.Out, t *turn) {
+func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts.Due, t *turn) {
 	m := &p.outRecord
 	*m = events.ReceiptsRecord{ChannelID: p.rules.Blobs.Get(c.ID), Readers: m.Readers[:0], Delivered: m.Delivered[:0], Viewed: m.Viewed[:0]}
 	size := 0
 	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty if all receipts belonged to users who are erased now
 		return
 	}
-	for _, o := range p.byUser(receipts.Condense(list)) {
+	for _, o := range receipts.Condense(list, p.compareIDs) {
 		t.spend(1)
 		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.rules.IDInDeltas(c, o.Seq, &p.outFanOut)}
 		switch o.Kind {
@@ -67,18 +66,8 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts
 	}
 }
 
-// byUser orders receipts by users, and leaves those of each user in their order. Indexes of users
-// would not do: they depend on which channels have left memory.
-func (p *Partition) byUser(list []receipts.Out) []receipts.Out {
-	if len(list) > 1 {
-		slices.SortStableFunc(list, func(a, b receipts.Out) int {
-			if a.User == b.User {
-				return 0
-			}
-			return cmp.Or(cmp.Compare(p.rules.Users.At(a.User).Murmur, p.rules.Users.At(b.User).Murmur), bytes.Compare(p.rules.UserID(a.User), p.rules.UserID(b.User)))
-		})
-	}
-	return list
+func (p *Partition) compareIDs(a, b uint32) int {
+	return bytes.Compare(p.rules.UserID(a), p.rules.UserID(b))
 }
 
 // keepReceipts appends a record of receipts.

@@ -21,15 +21,27 @@ const (
 	OutWithThreads // like OutRead, and of the threads too
 )
 
-// Condense sorts the receipts of a channel by kind, user and seq, in place, and drops redundant
+// Due is an Out of the channel that is drained.
+type Due struct {
+	Hash      uint32 // of the user's id; users are ordered by it
+	User, Seq uint32
+	Kind      uint8
+	At        int64
+}
+
+// Condense sorts the receipts of a channel by user, kind and seq, in place, and drops redundant
 // ones. Of each user it keeps the furthest read, and the furthest read with threads if that is less
-// far; of each delivery and view of a message it keeps the earliest.
-func Condense(list []Out) []Out {
-	slices.SortFunc(list, func(a, b Out) int {
-		if a.Kind != b.Kind || a.User != b.User { // nearly always: hardly any user reads twice before a drain
-			return cmp.Compare(uint64(a.Kind)<<32|uint64(a.User), uint64(b.Kind)<<32|uint64(b.User))
+// far; of each delivery and view of a message it keeps the earliest. ids orders two users with the
+// same hash: their indexes would not do, because they depend on which channels have left memory.
+func Condense(list []Due, ids func(a, b uint32) int) []Due {
+	slices.SortFunc(list, func(a, b Due) int {
+		switch {
+		case a.Hash != b.Hash: // nearly always: hardly any user reads twice before a drain
+			return cmp.Compare(a.Hash, b.Hash)
+		case a.User != b.User:
+			return ids(a.User, b.User)
 		}
-		return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
 	})
 	keep := list[:0]
 	for i, o := range list {
@@ -39,16 +51,23 @@ func Condense(list []Out) []Out {
 				continue // the next one is further, or earlier
 			}
 		}
+		if o.Kind == OutWithThreads {
+			keep = withoutRead(keep, &o)
+		}
 		keep = append(keep, o)
 	}
-	first := slices.IndexFunc(keep, func(o Out) bool { return o.Kind == OutWithThreads })
-	if first < 0 {
-		return keep
+	return keep
+}
+
+// withoutRead removes the read of a user, which is the first of their receipts at the end of the list,
+// if a read with threads includes it.
+func withoutRead(list []Due, with *Due) []Due {
+	first := len(list)
+	for first > 0 && list[first-1].User == with.User {
+		first--
 	}
-	withThreads := keep[first:] // at most one per user
-	rest := slices.DeleteFunc(keep[:first:first], func(o Out) bool {
-		i, ok := slices.BinarySearchFunc(withThreads, o.User, func(a Out, user uint32) int { return cmp.Compare(a.User, user) })
-		return ok && o.Kind == OutRead && withThreads[i].Seq >= o.Seq
-	})
-	return append(rest[:len(rest):len(rest)], withThreads...)
+	if first < len(list) && list[first].Kind == OutRead && list[first].Seq <= with.Seq {
+		return slices.Delete(list, first, first+1)
+	}
+	return list
 }
