@@ -110,7 +110,7 @@ func (k *cutting) finish() {
 		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
 		p.rules.ReceiptChannels, p.rules.ErasedPairs = p.rules.ReceiptChannels[:0], p.rules.ErasedPairs[:0]
 		p.rules.ReceiptEntries.Reset()
-		p.mergeMemory = arena.ListBytes(p.merging) + p.sorter.HeapBytes() + arena.ListBytes(p.rules.Endings) + arena.ListBytes(p.rules.Due)
+		p.mergeMemory = arena.ListBytes(p.merging) + p.sorter.HeapBytes() + p.byID.HeapBytes() + arena.ListBytes(p.rules.Endings) + arena.ListBytes(p.rules.Due)
 		p.batchMemory = arena.ListBytes(k.batch.Repr())
 	})
 	p.rules.DirtyChannels = p.rules.DirtyChannels[:0]

@@ -7,6 +7,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/overlay"
 	"github.com/tidemark/tidemark/projections/internal/seqset"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
 // Cut is the encoded dirty state with its position. Apply writes it.
@@ -33,9 +34,10 @@ type cutting struct {
 	*Partition
 	written overlay.Written // shadows Partition's: an overlay on top of the partition's records
 
-	batch  *pebble.Batch
-	guests []uint32 // rows whose RowStored changes
-	excs   []uint32 // rows whose extra can be trimmed
+	batch     *pebble.Batch
+	ascending *store.Ascending // nil, or reads the records that the batch does not have
+	guests    []uint32         // rows whose RowStored changes
+	excs      []uint32         // rows whose extra can be trimmed
 
 	unknown []uint32 // channels that no record of chat.messages has named
 	idle    []uint32 // rows in threads without any content
@@ -50,12 +52,18 @@ func (k *cutting) note(ci uint32, c *state.Channel) {
 	}
 }
 
-// get returns a record as it is with the changes of this cut.
+// get returns a record as it is with the changes of this cut. The bytes are valid until the next call.
 func (k *cutting) get(key []byte) (val []byte, ok bool, err error) {
 	if v, deleted, known := k.written.Now.Get(key); known {
 		return v, !deleted, nil
 	}
-	return k.getStored(key)
+	if k.ascending == nil {
+		return k.getStored(key)
+	}
+	if k.onRead != nil {
+		k.onRead()
+	}
+	return k.ascending.Get(key)
 }
 
 // cutSet writes the records of a set that changed.

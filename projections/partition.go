@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/rules"
@@ -43,7 +44,8 @@ type Partition struct {
 	outMerging  []receipts.Due
 	merging     []receipts.Entry
 	sorter      receipts.Sorter
-	mergeMemory int64 // memory of both, for readers
+	byID        keys.Order
+	mergeMemory int64 // memory of these, for readers
 	batchMemory int64 // memory of the outstanding cut's batch
 	blockBuf    [2][]receipts.Entry
 	outBuf      []byte

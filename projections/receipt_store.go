@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
 // Receipts are stored in blocks of BlockLen messages and one page of members, of the channel or of
@@ -28,7 +29,7 @@ func (p *Partition) receiptKey(dst []byte, c *state.Channel, a *receipts.Entry) 
 
 // cutReceipts writes the blocks of everything that was appended since the last cut, and drops
 // blocks that are too old.
-func (k *cutting) cutReceipts() error {
+func (k *cutting) cutReceipts() (err error) {
 	for _, ci := range k.rules.DirtyChannels {
 		if _, err := k.expire(k.rules.Channels.At(ci)); err != nil {
 			return err
@@ -37,36 +38,34 @@ func (k *cutting) cutReceipts() error {
 	if err := k.cutErased(); err != nil {
 		return err
 	}
-	from := uint32(0)
-	for i, list := 0, k.gathered(); i < len(k.rules.ReceiptChannels); i++ {
-		a := k.rules.ReceiptChannels[i]
-		if err := k.mergeChannel(k.rules.Channels.At(a.Channel), list[from:a.End]); err != nil {
+	order := k.byID.Of(len(k.rules.ReceiptChannels), func(i uint32) []byte {
+		return k.rules.Blobs.Get(k.rules.Channels.At(k.rules.ReceiptChannels[i].Channel).ID)
+	})
+	if channels := k.rules.Channels.Len() + k.rules.Cold.Count; len(order) >= manyReceipts && len(order) >= channels/sparseReceipts {
+		prefix := []byte{keys.Receipts}
+		if k.ascending, err = store.NewAscending(k.records, prefix, keys.PrefixEnd(prefix)); err != nil {
 			return err
 		}
-		from = a.End
+		defer func() { err, k.ascending = errors.Join(err, k.ascending.Close()), nil }()
+	}
+	k.merging = receipts.Gather(k.merging, &k.rules.ReceiptEntries, k.rules.ReceiptChannels, order)
+	from := uint32(0)
+	for _, i := range order {
+		g := k.rules.ReceiptChannels[i]
+		if err := k.mergeChannel(k.rules.Channels.At(g.Channel), k.merging[from:g.End]); err != nil {
+			return err
+		}
+		from = g.End
 	}
 	return nil
 }
 
-// gathered returns the advances, grouped by channel in the order of ReceiptChannels, and sets the
-// End of each group. It reads them in the order in which they were folded, because following each
-// channel's chain would miss the cache every time.
-func (p *Partition) gathered() []receipts.Entry {
-	at := uint32(0)
-	for i := range p.rules.ReceiptChannels {
-		a := &p.rules.ReceiptChannels[i]
-		a.End, at = at, at+a.End
-	}
-	p.merging = slices.Grow(p.merging[:0], int(at))[:at]
-	p.rules.ReceiptEntries.Each(func(_ uint32, a *receipts.Entry) {
-		if a.Kind != receipts.Dropped {
-			end := &p.rules.ReceiptChannels[a.Slot].End
-			p.merging[*end] = *a
-			*end++
-		}
-	})
-	return p.merging
-}
+// One iterator reads the blocks of at least so many channels, if at least one in sparseReceipts
+// channels has some. Between few channels it would read what it passes over.
+const (
+	manyReceipts   = 32
+	sparseReceipts = 64
+)
 
 // mergeChannel adds the entries of a channel to their blocks.
 func (k *cutting) mergeChannel(c *state.Channel, list []receipts.Entry) error {

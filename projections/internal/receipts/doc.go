@@ -3,6 +3,7 @@
 // one thread.
 //
 //	block.go   an entry, its place in the order of the store, and the bytes of a block
+//	group.go   entries by channel
 //	sort.go    sorting many entries into that order
 //	out.go     receipts to publish, and dropping redundant ones
 package receipts

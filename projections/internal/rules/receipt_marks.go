@@ -49,7 +49,7 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	a.Ord = pair.Ord
 	last := p.NewestReceiptEntry(r.Channel, c)
 	if last == 0 {
-		p.ReceiptChannels = append(p.ReceiptChannels, state.ReceiptChannel{Channel: r.Channel})
+		p.ReceiptChannels = append(p.ReceiptChannels, receipts.Group{Channel: r.Channel})
 		c.ReceiptSlot = uint32(len(p.ReceiptChannels) - 1)
 	}
 	a.Slot, a.Next = c.ReceiptSlot, last

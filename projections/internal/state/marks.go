@@ -16,12 +16,6 @@ func (f *Retraction) IDs(origins []byte) (user, thread []byte) {
 	return origins[f.User:f.Thread:f.Thread], origins[f.Thread:f.End:f.End]
 }
 
-// ReceiptChannel is a channel with advances.
-type ReceiptChannel struct {
-	Channel uint32
-	End     uint32 // number of its advances; during a cut, the end of its part of Partition.merging
-}
-
 // NewestReceiptEntry returns the newest advance of a channel, or 0. The channel's fields are valid
 // only if its slot in State.ReceiptChannels names the channel; otherwise they are from before the
 // last cut.

@@ -71,7 +71,7 @@ type State struct {
 type Marks struct {
 	// For the next cut.
 	ReceiptEntries  arena.Slab[receipts.Entry] // receipts since the last cut, linked through Entry.Next
-	ReceiptChannels []ReceiptChannel
+	ReceiptChannels []receipts.Group
 	ErasedPairs     []ErasedPair
 	DirtyChannels   []uint32
 	DirtyGuests     map[uint32]struct{}

@@ -11,6 +11,7 @@
 //	wal.go       trimming the log of a copied store
 //	whole.go     a database is open completely, or closed
 //	excerpt.go   some channels of a store as a store of their own
+//	ascending.go reading many records by ascending keys
 //	chain.go     the chain of cuts, which detects lost ones
 //	corrupt.go   classifying errors of a store
 //	stopped.go   a store that no process uses

@@ -1,0 +1,34 @@
+package keys
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestOrder: numbers come in the order of their ids, whatever the ids have in common.
+func TestOrder(t *testing.T) {
+	var o Order
+	rapid.Check(t, func(t *rapid.T) {
+		prefix := rapid.SliceOfN(rapid.Byte(), 0, 12).Draw(t, "prefix")
+		rest := rapid.SliceOfN(rapid.SliceOfN(rapid.ByteRange(0, 3), 0, 12), 0, 40).Draw(t, "ids")
+		slices.SortFunc(rest, bytes.Compare)
+		rest = slices.CompactFunc(rest, bytes.Equal) // no two channels have one id
+		var ids [][]byte
+		for _, i := range rapid.Permutation(rest).Draw(t, "order") {
+			ids = append(ids, append(bytes.Clone(prefix), i...))
+		}
+		got := [][]byte{}
+		for _, i := range o.Of(len(ids), func(i uint32) []byte { return ids[i] }) {
+			got = append(got, ids[i])
+		}
+		if !slices.IsSortedFunc(got, bytes.Compare) || len(got) != len(ids) {
+			t.Fatalf("%q", got)
+		}
+		if slices.SortFunc(ids, bytes.Compare); len(ids) > 0 && !slices.EqualFunc(got, ids, bytes.Equal) {
+			t.Fatalf("%q instead of %q", got, ids)
+		}
+	})
+}
