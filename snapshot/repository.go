@@ -27,8 +27,12 @@ type Options struct {
 	// snapshot gives up if its upload takes longer than a quarter of it, so that none of its files
 	// can have been pruned before it is complete.
 	Grace time.Duration
-	// Parallel is how many files are transferred at the same time; 4 by default.
+	// Parallel is how many files of a snapshot are transferred at the same time; 4 by default.
 	Parallel int
+	// Restores is how many snapshots are downloaded and checked at the same time; 8 by default. A
+	// further Download waits. Each has Parallel requests in flight, and its check opens the store
+	// with a block cache of its own.
+	Restores int
 	// CheckEvery is how often, at least, Create reads a whole store and compares its digest; in
 	// between it reads only what is new. 24 h by default.
 	CheckEvery time.Duration
@@ -41,14 +45,16 @@ type Options struct {
 // Defaults of Options.
 const (
 	DefaultKeep       = 3
+	DefaultRestores   = 8
 	DefaultGrace      = 24 * time.Hour
 	DefaultCheckEvery = 24 * time.Hour
 )
 
 // Repository is the snapshots in a bucket. It may be used by several goroutines.
 type Repository struct {
-	bucket Bucket
-	o      Options
+	bucket   Bucket
+	o        Options
+	restores chan struct{} // holds a value for each Download that has begun
 
 	mu      sync.Mutex
 	hashes  map[string]hashed   // of tables that were checked and hashed before, by path within the checkpoint
@@ -70,6 +76,9 @@ func New(b Bucket, o Options) *Repository {
 	if o.Parallel < 1 {
 		o.Parallel = 4
 	}
+	if o.Restores < 1 {
+		o.Restores = DefaultRestores
+	}
 	if o.CheckEvery <= 0 {
 		o.CheckEvery = DefaultCheckEvery
 	}
@@ -79,7 +88,8 @@ func New(b Bucket, o Options) *Repository {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Repository{bucket: b, o: o, hashes: map[string]hashed{}, whole: map[string]check{}, suspect: map[string]struct{}{}}
+	return &Repository{bucket: b, o: o, restores: make(chan struct{}, o.Restores),
+		hashes: map[string]hashed{}, whole: map[string]check{}, suspect: map[string]struct{}{}}
 }
 
 // String returns where the snapshots are, without secrets.

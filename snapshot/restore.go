@@ -36,8 +36,15 @@ func (e *Entry) Fits(want projections.Identity) error {
 // Download writes the store of a snapshot to dir, which it removes first if it exists, and checks
 // all of it: the size and hash of each file, that the store opens and has the manifest's identity,
 // versions and position, and the digest of all its records. After an error the content of dir is
-// useless. A *DamagedError means that the snapshot is bad; other errors may pass.
+// useless. A *DamagedError means that the snapshot is bad; other errors may pass. Several downloads
+// run side by side, up to Options.Restores; a further one first waits, and reports no progress yet.
 func (r *Repository) Download(ctx context.Context, m *Manifest, dir string, report Report) error {
+	select {
+	case r.restores <- struct{}{}:
+		defer func() { <-r.restores }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	fs := r.o.FS
 	if err := fs.RemoveAll(dir); err != nil {
 		return fmt.Errorf("restoring: %w", err)

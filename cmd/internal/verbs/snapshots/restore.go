@@ -65,7 +65,7 @@ func (c *restoreCmd) Run(a *verbs.App) error {
 			return err
 		}
 	}
-	r, err := c.Open(snapshot.Options{})
+	r, err := c.Open(snapshot.Options{Restores: c.Parallel})
 	if err != nil {
 		return err
 	}
