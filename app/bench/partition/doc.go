@@ -11,4 +11,5 @@
 //	logs.go       the bench logs: what old messages take
 //	snapshot.go   the bench snapshot
 //	readfs.go     counts what a snapshot reads
+//	farbucket.go  restores from a bucket that is far away
 package partition
