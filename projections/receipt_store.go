@@ -41,7 +41,7 @@ func (k *cutting) cutReceipts() (err error) {
 	order := k.byID.Of(len(k.rules.ReceiptChannels), func(i uint32) []byte {
 		return k.rules.Blobs.Get(k.rules.Channels.At(k.rules.ReceiptChannels[i].Channel).ID)
 	})
-	if channels := k.rules.Channels.Len() + k.rules.Cold.Count; len(order) >= manyReceipts && len(order) >= channels/sparseReceipts {
+	if channels := k.rules.Channels.Len() + k.rules.Cold.Count; len(order) > 1 && len(order) >= channels/sparseReceipts {
 		prefix := []byte{keys.Receipts}
 		if k.ascending, err = store.NewAscending(k.records, prefix, keys.PrefixEnd(prefix)); err != nil {
 			return err
@@ -60,12 +60,9 @@ func (k *cutting) cutReceipts() (err error) {
 	return nil
 }
 
-// One iterator reads the blocks of at least so many channels, if at least one in sparseReceipts
-// channels has some. Between few channels it would read what it passes over.
-const (
-	manyReceipts   = 32
-	sparseReceipts = 64
-)
+// sparseReceipts is one in how many channels must have receipts for one iterator to read the blocks.
+// Among fewer it would read what it passes over, and a search of one block reads only levels that have it.
+const sparseReceipts = 64
 
 // mergeChannel adds the entries of a channel to their blocks.
 func (k *cutting) mergeChannel(c *state.Channel, list []receipts.Entry) error {
