@@ -14,15 +14,15 @@ import (
 )
 
 // BenchmarkMemory measures the memory of a pair in a real Redis: for users with 5 direct messages
-// each and for users with 50 channels of 50 members each, with short ids and with ULIDs, for each
-// form of values and choice of families, and for a HINCRBY counter in a hash of each user.
-// bytes/pair is the difference of used_memory. redis-us/op is Redis' CPU time for a delta of an
-// existing pair.
+// each and for users with 50 channels of 50 members each, and for four times as many of both, with
+// short ids and with ULIDs, for each form of values and choice of families, and for a HINCRBY
+// counter in a hash of each user. bytes/pair is the difference of used_memory. redis-us/op is Redis'
+// CPU time for a delta of an existing pair.
 func BenchmarkMemory(b *testing.B) {
 	for _, mix := range []struct {
 		name                     string
 		users, channels, members int
-	}{{"direct", 10_000, 25_000, 2}, {"groups", 1000, 1000, 50}} {
+	}{{"direct", 10_000, 25_000, 2}, {"groups", 1000, 1000, 50}, {"direct-larger", 40_000, 100_000, 2}, {"groups-larger", 4000, 4000, 50}} {
 		for _, ids := range []string{"short", "ulid"} {
 			for _, c := range []struct{ values, keys string }{
 				{"json", "inbox,pointers,channels,threads"}, {"json", "inbox"},

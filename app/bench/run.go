@@ -216,21 +216,34 @@ func (s *stage) measure(ctx context.Context, l line, before func(from, to map[in
 	return res, nil
 }
 
+// meter measures this process, the broker and other servers.
+func (s *stage) meter(servers ...string) (*gauge.Meter, error) {
+	if !s.env.inProcess {
+		servers = append(servers, s.env.Brokers[0])
+	}
+	return gauge.NewMeter(servers...)
+}
+
 func (s *stage) measured(ctx context.Context, l line, from map[int32]projections.Position, release func() error) (_ gauge.Result, err error) {
 	s.env.report("%s: joins and warm-up", l.name)
-	servers := []string{s.env.Brokers[0]}
 	r, err := s.start(ctx, l.fanout, l.cache)
 	if err != nil {
 		return gauge.Result{}, err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
+	var servers []string
 	if r.rdb != nil {
 		servers = append(servers, r.rdb.Options().Addr)
 	}
-	m, err := gauge.NewMeter(servers...)
+	m, err := s.meter(servers...)
 	if err != nil {
 		return gauge.Result{}, err
 	}
+	leave, err := s.join(ctx)
+	if err != nil {
+		return gauge.Result{}, err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
 	if err := r.reach(ctx, from); err != nil {
 		return gauge.Result{}, err
 	}

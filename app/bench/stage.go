@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,8 @@ type Env struct {
 	// output.
 	Swarm []string
 
-	inProcess bool // brokers and Redis are embedded: their CPU time is part of this process's
+	partitions int32 // of the topics; 0: livePartitions
+	inProcess  bool  // brokers and Redis are embedded: their CPU time is part of this process's
 }
 
 func (e Env) report(format string, args ...any) {
@@ -48,6 +50,7 @@ type stage struct {
 	adm    *kadm.Client
 	gen    *traffic.Generator
 	tune   func(*processor.Config) // nil, or changes the processors of the stage
+	others int                     // members of the group beside the one of a line
 	// members has the members of each channel, for the sorted sets.
 	members map[string][]string
 }
@@ -64,9 +67,12 @@ func newStage(ctx context.Context, env Env, mix traffic.Mix) (*stage, error) {
 	s.adm = kadm.NewClient(s.client)
 	forever := map[string]*string{"retention.ms": kadm.StringPtr("-1")} // the events have times in the past
 	for _, t := range s.topics() {
-		if _, err := s.adm.CreateTopic(ctx, livePartitions, 1, forever, t); err != nil {
+		if _, err := s.adm.CreateTopic(ctx, s.partitions(), 1, forever, t); err != nil {
 			return nil, errors.Join(fmt.Errorf("create topic %s: %w", t, err), s.close(ctx))
 		}
+	}
+	if err := s.created(ctx); err != nil {
+		return nil, errors.Join(err, s.close(ctx))
 	}
 	if err := s.produce(ctx, s.client, s.gen.Joins); err != nil {
 		return nil, errors.Join(err, s.close(ctx))
@@ -74,8 +80,26 @@ func newStage(ctx context.Context, env Env, mix traffic.Mix) (*stage, error) {
 	return s, nil
 }
 
+// created waits until the brokers know the topics, which may be some time after they have
+// acknowledged them.
+func (s *stage) created(ctx context.Context) error {
+	for {
+		all, err := s.adm.ListTopics(ctx, s.topics()...)
+		if err != nil || all.Error() == nil {
+			return err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), all.Error())
+		}
+	}
+}
+
 func (s *stage) input(i events.Input) string { return s.prefix + events.InputTopics[i] }
 func (s *stage) output(name string) string   { return s.prefix + "out-" + name }
+
+func (s *stage) partitions() int32 { return cmp.Or(s.env.partitions, livePartitions) }
 
 func (s *stage) topics() []string {
 	var out []string
@@ -115,7 +139,7 @@ func (s *stage) produce(ctx context.Context, client *kgo.Client, all feed.Events
 }
 
 func (s *stage) feed() feed.Feed {
-	return feed.Feed{Brokers: s.env.Brokers, Mix: s.mix, Prefix: s.prefix, Partitions: livePartitions}
+	return feed.Feed{Brokers: s.env.Brokers, Mix: s.mix, Prefix: s.prefix, Partitions: s.partitions()}
 }
 
 // ends returns the end offsets of the input topics, by partition.

@@ -26,7 +26,7 @@ func (s *stage) steady(ctx context.Context, l steadyLine) (_ gauge.Result, err e
 	if err := s.write(ctx, l.warm); err != nil {
 		return gauge.Result{}, err
 	}
-	m, err := gauge.NewMeter(s.env.Brokers[0])
+	m, err := s.meter()
 	if err != nil {
 		return gauge.Result{}, err
 	}
@@ -42,6 +42,11 @@ func (s *stage) steady(ctx context.Context, l steadyLine) (_ gauge.Result, err e
 		return gauge.Result{}, err
 	}
 	defer func() { err = errors.Join(err, r.stop()) }()
+	leave, err := s.join(ctx)
+	if err != nil {
+		return gauge.Result{}, err
+	}
+	defer func() { err = errors.Join(err, leave()) }()
 	settle := func(n int) error {
 		if err := s.pace(ctx, n, l.rate); err != nil {
 			return err

@@ -26,7 +26,7 @@ import (
 // a Redis of their own, which they fill. The benches of the locks and of the gateway run on
 // embedded servers if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, logs, snapshot, inbox, live, messages, growth, handover, replay, serve, locks, gateway; all by default."`
+	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, logs, snapshot, inbox, live, messages, growth, flat, handover, replay, serve, locks, gateway; all by default."`
 	Brokers []string `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
 	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
@@ -43,10 +43,10 @@ Example:
 }
 
 // benches are in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "live", "messages", "growth", "handover", "replay", "serve", "locks", "gateway"}
+var benches = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "live", "messages", "growth", "flat", "handover", "replay", "serve", "locks", "gateway"}
 
 // alone are the benches that need no brokers.
-var alone = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "locks", "gateway"}
+var alone = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "flat", "locks", "gateway"}
 
 // swarmName is the bench that runs the clients for the bench of the gateway, which starts them in a
 // process of their own.
@@ -148,6 +148,13 @@ func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result
 		return bench.Live(a.Ctx, env)
 	case "growth":
 		return bench.Growth(a.Ctx, env)
+	case "flat":
+		out, err := bench.Flat(a.Ctx, env)
+		if err != nil {
+			return out, err
+		}
+		asleep, err := partition.Flat(a.Ctx)
+		return append(out, asleep...), err
 	case "handover":
 		return bench.Handover(a.Ctx, env)
 	case "replay":

@@ -10,7 +10,7 @@ const tidemarkSizing = (() => {
     pairMemory: 155, pairDisk: 8.6, connectionMemory: 14.3 * 1024, connections: 20_000,
     foldCost: 3.7e-6, publishCost: 8.3e-6, redisCost: 30e-6,
     redis: { json: 960, packed: 460, inbox: 100 },
-    pairsOfPartition: 10_000_000,
+    pairsOfPartition: 10_000_000, hotShare: 39 / 80,
   };
 
   const thousands = (n) => n.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ',');
@@ -24,7 +24,7 @@ const tidemarkSizing = (() => {
     const c = constants;
     const pairs = users * channels;
     const memory = pairs * c.pairMemory * (1 + standbys);
-    const nodes = Math.ceil(memory / (node * 1e9)) + 1;
+    const nodes = Math.ceil(memory / (node * 1e9 * c.hotShare)) + 1;
     const rows = {
       pairs: thousands(pairs),
       'memory of all owners': bytes(pairs * c.pairMemory),
@@ -49,7 +49,7 @@ const tidemarkSizing = (() => {
     { name: 'devices', label: 'Devices online at once', value: 200_000, least: 0 },
     { name: 'events', label: 'Events a second', value: 5000, least: 0 },
     { name: 'standbys', label: 'Standbys of each partition', value: 1, least: 0, most: 5 },
-    { name: 'node', label: 'Memory of a node, in GB', value: 32, least: 1 },
+    { name: 'node', label: '--memory of a node, in GB', value: 32, least: 1 },
   ];
   const values = { none: 'none', json: 'JSON', packed: 'packed', inbox: 'packed, inboxes only' };
 

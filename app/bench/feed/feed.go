@@ -37,6 +37,7 @@ func Next(g *traffic.Generator, n int) Events {
 func (f Feed) Producer(opts ...kgo.Opt) (*kgo.Client, error) {
 	return kgo.NewClient(append(opts, kgo.SeedBrokers(f.Brokers...), kgo.ProducerBatchCompression(kgo.Lz4Compression()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(64<<10), kgo.MaxBufferedRecords(200_000),
+		kgo.UnknownTopicRetries(100), // while a broker deletes the hundreds of partitions of the last bench
 		kgo.ProducerLinger(5*time.Millisecond))...)
 }
 

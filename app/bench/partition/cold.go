@@ -11,6 +11,7 @@ import (
 	"github.com/tidemark/tidemark/app/bench/gauge"
 	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // Cold measures a partition with 20 million pairs whose channels are nearly all cold: resident
@@ -50,7 +51,7 @@ type coldRun struct {
 
 func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(c.heap))
-	small, err := openCold(c.mix, c.little)
+	small, err := openCold(c.mix, projections.DefaultSettings(), c.little)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +84,7 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	}
 	const heap = 1 << 40
 	debug.SetMemoryLimit(heap)
-	large, err := openCold(c.mix, room{cache: everything.cache, memtable: c.little.memtable}) // memtables of more than 16 MiB no node has
+	large, err := openCold(c.mix, projections.DefaultSettings(), room{cache: everything.cache, memtable: c.little.memtable}) // memtables of more than 16 MiB no node has
 	if err != nil {
 		return nil, err
 	}

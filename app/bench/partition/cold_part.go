@@ -20,12 +20,12 @@ type coldPart struct {
 	dir string
 }
 
-func openCold(mix traffic.Mix, r room) (*coldPart, error) {
+func openCold(mix traffic.Mix, settings projections.Settings, r room) (*coldPart, error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {
 		return nil, err
 	}
-	d, err := openWith(filepath.Join(dir, "store"), projections.DefaultSettings(), r)
+	d, err := openWith(filepath.Join(dir, "store"), settings, r)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

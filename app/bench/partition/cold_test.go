@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // TestCold runs the bench cold on few channels: most leave memory, and users of 40 cold channels are
@@ -41,7 +42,7 @@ func TestCold(t *testing.T) {
 func TestHeavyIsCold(t *testing.T) {
 	mix := traffic.Mixes["G"]
 	mix.Channels, mix.Users, mix.Heavy = 3_520, 7_040, 10
-	p, err := openCold(mix, everything)
+	p, err := openCold(mix, projections.DefaultSettings(), everything)
 	if err != nil {
 		t.Fatal(err)
 	}

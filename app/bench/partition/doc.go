@@ -8,6 +8,7 @@
 //	cold_part.go  a partition with cold channels
 //	cold_ask.go   queries of cold channels, alone and beside traffic
 //	cold_serve.go the same by HTTP
+//	flat.go       a part of the bench flat: pairs that sleep cost nothing
 //	logs.go       the bench logs: what old messages take
 //	snapshot.go   the bench snapshot
 //	readfs.go     counts what a snapshot reads

@@ -6,6 +6,7 @@ import (
 	"weak"
 
 	"github.com/tidemark/tidemark/internal/traffic"
+	"github.com/tidemark/tidemark/projections"
 )
 
 // TestFoldAllForgets: a driver keeps no memory of the records that it has folded, which would count
@@ -13,7 +14,7 @@ import (
 func TestFoldAllForgets(t *testing.T) {
 	m := traffic.Mixes["R"]
 	m.Channels = 1_000
-	p, err := openCold(m, room{hot: 1 << 10, cache: 8 << 20, memtable: 1 << 20})
+	p, err := openCold(m, projections.DefaultSettings(), room{hot: 1 << 10, cache: 8 << 20, memtable: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,28 +14,44 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// oldMessages is how many messages Logs folds.
-const oldMessages = 10_000_000
+// Logs measures what 1 and 10 million messages take in a store in which the log of a channel ends
+// (--trim-log), and in one that keeps it. The messages are of 27 years. All but the newest 1 % are
+// older than the retention. Their ids do not grow with time, so each message that can still be named
+// has an index entry.
+func Logs(ctx context.Context) (out []gauge.Result, err error) {
+	for _, n := range []int{10_000_000, 1_000_000} {
+		for _, trim := range []bool{true, false} {
+			r, err := logsOf(ctx, n, trim)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, r...)
+		}
+	}
+	return out, nil
+}
 
-// Logs measures what a store takes in which the log of a channel ends (--trim-log): messages of 27
-// years, of which all but the newest 1 % are older than the retention. Their ids do not grow with
-// time, so each message that can still be named has an index entry.
-func Logs(ctx context.Context) ([]gauge.Result, error) { return logsOf(ctx, oldMessages) }
-
-func logsOf(ctx context.Context, n int) ([]gauge.Result, error) {
+func logsOf(ctx context.Context, n int, trim bool) ([]gauge.Result, error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	store := filepath.Join(dir, "store")
-	largest, err := foldOld(ctx, store, n)
+	largest, err := foldOld(ctx, store, n, trim)
 	if err != nil {
 		return nil, err
 	}
 	disk, err := compacted(store)
 	if err != nil {
 		return nil, err
+	}
+	each := fmt.Sprintf("%.2f bytes a message", float64(disk)/float64(n))
+	if !trim {
+		return []gauge.Result{{
+			Name: fmt.Sprintf("a store of %d messages that keeps all of them", n),
+			Note: fmt.Sprintf("%.0f MB after compaction, %.0f MB at most while it grows; %s", float64(disk)/1e6, float64(largest)/1e6, each),
+		}}, nil
 	}
 	limit := float64(n) * 4 / 1e6
 	return []gauge.Result{{
@@ -44,14 +60,14 @@ func logsOf(ctx context.Context, n int) ([]gauge.Result, error) {
 			gauge.AtMost("MB after compaction", float64(disk)/1e6, limit),
 			gauge.AtMost("MB at most while it grows, Pebble's log included", float64(largest)/1e6, 1.2*limit),
 		},
-		Note: fmt.Sprintf("%.2f bytes a message", float64(disk)/float64(n)),
+		Note: each,
 	}}, nil
 }
 
 // foldOld folds n messages and returns the largest size of the store's directory after a cut.
-func foldOld(ctx context.Context, dir string, n int) (largest int64, err error) {
+func foldOld(ctx context.Context, dir string, n int, trim bool) (largest int64, err error) {
 	settings := projections.DefaultSettings()
-	settings.TrimLog = true
+	settings.TrimLog = trim
 	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: settings}
 	for i, name := range events.InputTopics {
 		id.Topics[i].Name = name

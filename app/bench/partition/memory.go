@@ -2,6 +2,7 @@ package partition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,36 +18,69 @@ import (
 )
 
 // Memory measures the cost of 5 million pairs: resident memory of this process, pauses of the
-// garbage collector, and disk after compaction. It must run in its own process.
-func Memory(context.Context) ([]gauge.Result, error) {
+// garbage collector, and disk after compaction. Then it measures the hot state and the disk of 1
+// million pairs, and what 2 and 20 million pairs take in memory once they are cold. It must run in
+// its own process.
+func Memory(ctx context.Context) (out []gauge.Result, err error) {
 	if now, _ := gauge.Resident(); now == 0 {
 		return nil, fmt.Errorf("resident memory cannot be measured on %s: run this bench on Linux", runtime.GOOS)
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
+	for _, channels := range []int{100_000, 20_000} {
+		r, err := memoryOf(channels)
+		if err != nil {
+			return out, err
+		}
+		if len(out) > 0 { // the process still has memory of the first
+			r.Goals = r.Goals[1:2]
+		}
+		out = append(out, r)
+		debug.FreeOSMemory()
+	}
+	for _, channels := range []int{100_000, 1_000_000} {
+		for _, each := range []int{10, 1} {
+			if err := ctx.Err(); err != nil {
+				return out, err
+			}
+			r, err := coldPairs(channels, each)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, r)
+			debug.FreeOSMemory()
+		}
+	}
+	return out, nil
+}
+
+// memoryOf measures channels of 50 members after an event for every fifth pair.
+func memoryOf(channels int) (gauge.Result, error) {
 	dir, err := os.MkdirTemp("", "tidemark-bench-")
 	if err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
 	defer os.RemoveAll(dir)
 	store := filepath.Join(dir, "store")
 	shares, err := config.PlanMemory(2<<30, 1)
 	if err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
 	d, err := openWith(store, projections.DefaultSettings(), room{cache: int64(shares.Cache), memtable: int64(shares.MemTable)})
 	if err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
 	d.pace.bytes = int64(shares.Dirty)
 	mix := traffic.Mixes["B"]
-	mix.Channels = 100_000
+	mix.Channels = channels
 	g := traffic.New(mix)
 	if err := d.join(g); err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
-	for range 20 { // in parts, so that the bench's own records take little memory
-		if err := d.foldAll(records(g.Next, 50_000)); err != nil {
-			return nil, err
+	const parts = 20 // so that the bench's own records take little memory
+	events := channels * mix.Members / 5
+	for range parts {
+		if err := d.foldAll(records(g.Next, events/parts)); err != nil {
+			return gauge.Result{}, err
 		}
 	}
 	d.deltas = projections.Deltas{}
@@ -56,18 +90,18 @@ func Memory(context.Context) ([]gauge.Result, error) {
 	resident, largest := gauge.Resident()
 	pause := gauge.LongestPause()
 	if err := d.cutNow(); err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
 	if err := d.close(); err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
 	disk, err := compacted(store)
 	if err != nil {
-		return nil, err
+		return gauge.Result{}, err
 	}
 	perPair := func(bytes int64) float64 { return float64(bytes) / float64(pairs) }
-	return []gauge.Result{{
-		Name: fmt.Sprintf("memory and disk, %d pairs, 1M events", pairs),
+	return gauge.Result{
+		Name: fmt.Sprintf("memory and disk, %d pairs, %d events", pairs, events),
 		Goals: []gauge.Goal{
 			gauge.AtMost("MiB resident", float64(resident>>20), 500),
 			gauge.AtMost("bytes of disk a pair after compaction", perPair(disk), 40),
@@ -75,7 +109,32 @@ func Memory(context.Context) ([]gauge.Result, error) {
 		},
 		Note: fmt.Sprintf("%.0f bytes a pair, %.0f of them hot state; largest while it ran %d MiB, with the bench's own records",
 			perPair(resident), perPair(hot), largest>>20),
-	}}, nil
+	}, nil
+}
+
+// coldPairs measures channels of 20 members that have all left memory. Each user is in `each` of
+// them.
+func coldPairs(channels, each int) (_ gauge.Result, err error) {
+	mix := traffic.Mixes["G"]
+	mix.Channels, mix.Users = channels, channels*mix.Members/each
+	p, err := openCold(mix, projections.DefaultSettings(), room{hot: 1, cache: 64 << 20, memtable: 4 << 20})
+	if err != nil {
+		return gauge.Result{}, err
+	}
+	defer func() { err = errors.Join(err, p.close()) }()
+	for range 2 { // a channel that an event has named since the last cut stays until the next
+		if err := p.d.cutNow(); err != nil {
+			return gauge.Result{}, err
+		}
+	}
+	s := p.d.p.Stats()
+	if s.ColdChannels != s.Channels {
+		return gauge.Result{}, fmt.Errorf("%d of %d channels are cold", s.ColdChannels, s.Channels)
+	}
+	return gauge.Result{
+		Name:  fmt.Sprintf("memory of %d cold pairs, %d of each user", s.Pairs, each),
+		Goals: []gauge.Goal{gauge.AtMost("bytes a pair", float64(s.HotBytes)/float64(s.Pairs), 40)},
+	}, nil
 }
 
 // compacted compacts a store fully and returns the size of its files.

@@ -79,7 +79,7 @@ type size struct {
 func (s size) results(constants map[string]float64) map[string]string {
 	pairs := s.users * s.channels
 	memory := pairs * constants["memory of all owners"] * (1 + s.standbys)
-	nodes := math.Ceil(memory/(s.node*1e9)) + 1
+	nodes := math.Ceil(memory/(s.node*1e9*hotShare)) + 1
 	cores := func(name string) string { return fmt.Sprintf("%.3f", s.events*constants[name]) }
 	all := map[string]string{
 		"pairs":                                 thousands(pairs),

@@ -80,7 +80,7 @@ func TestSizingForm(t *testing.T) {
 	press(kb.Backspace) // the field is selected as a whole
 	press("10000000")
 	is("the pairs of ten million users", cell("pairs", "500,000,000"))
-	is("a sentence for screen readers", `document.querySelector('[role=status]').textContent === '155.0 GB of memory, 6 nodes, 10 gateways'`)
+	is("a sentence for screen readers", `document.querySelector('[role=status]').textContent === '155.0 GB of memory, 11 nodes, 10 gateways'`)
 	for range 4 {
 		press(kb.Tab)
 	}
