@@ -126,3 +126,30 @@ func (m *member) owns(ctx context.Context, partitions, standbys int) error {
 		}
 	}
 }
+
+// join starts the other members of the group, and returns when each owns its share of the
+// partitions.
+func (s *stage) join(ctx context.Context) (leave func() error, err error) {
+	var all []*member
+	leave = func() (err error) {
+		for _, m := range all {
+			err = errors.Join(err, m.leave())
+		}
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for i := range s.others {
+		m, err := s.startMember(context.WithoutCancel(ctx), fmt.Sprintf("http://member-%d", i), 0, handoverSession)
+		if err != nil {
+			return nil, errors.Join(err, leave())
+		}
+		all = append(all, m)
+	}
+	for _, m := range all {
+		if err := m.owns(ctx, int(s.partitions())/(s.others+1), 0); err != nil {
+			return nil, errors.Join(err, leave())
+		}
+	}
+	return leave, nil
+}

@@ -12,6 +12,7 @@
 //	threadtime_linux.go   the CPU time of a thread
 //	threadtime_other.go   0 instead
 //	memory.go             resident memory, live heap, pauses of the collector
+//	rounds.go             the median of repeated measurements
 //	files_unix.go         the limit on open files
 //	files_windows.go      no such limit
 package gauge
