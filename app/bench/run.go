@@ -8,13 +8,11 @@ import (
 	"runtime/pprof"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/tidemark/tidemark/app/bench/gauge"
 	"github.com/tidemark/tidemark/cache"
-	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
 )
@@ -80,26 +78,6 @@ func (r *run) startCache(ctx context.Context) error {
 	r.parts++
 	go func() { r.ended <- c.Run(ctx) }()
 	return nil
-}
-
-// processor returns the configuration of a processor on this stage with its stores in dir. The
-// caller must release its block cache.
-func (s *stage) processor(dir string, fanout uint32) processor.Config {
-	settings := projections.DefaultSettings()
-	settings.FanoutLimit = fanout
-	c := processor.Config{
-		Brokers: s.env.Brokers, Group: s.prefix + "group", DataDir: dir,
-		Settings: settings, MemTableSize: 16 << 20, Cache: pebble.NewCache(256 << 20),
-	}
-	for i := range events.InputTopics {
-		c.Topics.Inputs[i] = s.input(events.Input(i))
-	}
-	c.Topics.Unread, c.Topics.Channels = s.output(events.TopicUnread), s.output(events.TopicChannels)
-	c.Topics.Receipts, c.Topics.DeadLetters = s.output(events.TopicReceipts), s.output(events.TopicDeadLetters)
-	if s.tune != nil {
-		s.tune(&c)
-	}
-	return c
 }
 
 // stop ends everything and removes the stores.

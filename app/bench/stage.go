@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -170,4 +171,24 @@ func (s *stage) outputs(ctx context.Context) (n int64, err error) {
 	}
 	ends.Each(func(o kadm.ListedOffset) { n += max(o.Offset, 0) })
 	return n, err
+}
+
+// processor returns the configuration of a processor on this stage with its stores in dir. The
+// caller must release its block cache.
+func (s *stage) processor(dir string, fanout uint32) processor.Config {
+	settings := projections.DefaultSettings()
+	settings.FanoutLimit = fanout
+	c := processor.Config{
+		Brokers: s.env.Brokers, Group: s.prefix + "group", DataDir: dir,
+		Settings: settings, MemTableSize: 16 << 20, Cache: pebble.NewCache(256 << 20),
+	}
+	for i := range events.InputTopics {
+		c.Topics.Inputs[i] = s.input(events.Input(i))
+	}
+	c.Topics.Unread, c.Topics.Channels = s.output(events.TopicUnread), s.output(events.TopicChannels)
+	c.Topics.Receipts, c.Topics.DeadLetters = s.output(events.TopicReceipts), s.output(events.TopicDeadLetters)
+	if s.tune != nil {
+		s.tune(&c)
+	}
+	return c
 }
