@@ -114,6 +114,7 @@ func (k *link) write(d Direction, queue <-chan chunk, to net.Conn) {
 			part := through[:min(len(through), 1<<10)]
 			through = through[len(part):]
 			if !k.sleep(k.line.reserve(d, len(part))) || !k.line.await(d, k.done) {
+				hit.failed()
 				return
 			}
 			if _, err := to.Write(part); err != nil {
@@ -121,6 +122,7 @@ func (k *link) write(d Direction, queue <-chan chunk, to net.Conn) {
 					break // discarded
 				}
 				k.end()
+				hit.failed()
 				return
 			}
 			k.line.mu.Lock()
