@@ -60,9 +60,7 @@ func (k *cutting) get(key []byte) (val []byte, ok bool, err error) {
 	if k.ascending == nil {
 		return k.getStored(key)
 	}
-	if k.onRead != nil {
-		k.onRead()
-	}
+	k.reads()
 	return k.ascending.Get(key)
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
-	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/rules"
@@ -44,7 +43,7 @@ type Partition struct {
 	outMerging  []receipts.Due
 	merging     []receipts.Entry
 	sorter      receipts.Sorter
-	byID        keys.Order
+	byID        arena.Order
 	mergeMemory int64 // memory of these, for readers
 	batchMemory int64 // memory of the outstanding cut's batch
 	blockBuf    [2][]receipts.Entry

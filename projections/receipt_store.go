@@ -60,8 +60,9 @@ func (k *cutting) cutReceipts() (err error) {
 	return nil
 }
 
-// sparseReceipts is one in how many channels must have receipts for one iterator to read the blocks.
-// Among fewer it would read what it passes over, and a search of one block reads only levels that have it.
+// sparseReceipts is one in how many channels must have receipts for one iterator to read the
+// blocks. Among fewer it would read what it passes over, and a search of one block reads only levels
+// that have it.
 const sparseReceipts = 64
 
 // mergeChannel adds the entries of a channel to their blocks.
@@ -186,9 +187,7 @@ func (k *cutting) eraseReceipts(c *state.Channel, ords map[uint32]bool) error {
 // eachStored calls fn for the current records of the store in [lo, hi), without those that were
 // added since the last cut. fn may write.
 func (k *cutting) eachStored(lo, hi []byte, fn func(key, val []byte) error) error {
-	if k.onRead != nil {
-		k.onRead()
-	}
+	k.reads()
 	it, err := k.db.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {
 		return err

@@ -39,10 +39,15 @@ func (p backing) Stored(key []byte) (val []byte, ok bool, err error) {
 
 // getStored returns a record from Pebble.
 func (p *Partition) getStored(key []byte) (val []byte, ok bool, err error) {
+	p.reads()
+	return p.appendStored(nil, key)
+}
+
+// reads comes before a record is read from the store.
+func (p *Partition) reads() {
 	if p.onRead != nil {
 		p.onRead()
 	}
-	return p.appendStored(nil, key)
 }
 
 // appendStored appends a record from Pebble to dst.

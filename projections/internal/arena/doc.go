@@ -6,6 +6,7 @@
 //	shared_table.go a table that can be read while it is written
 //	blobs.go        byte strings by reference
 //	heap.go         references under keys, the least first
+//	order.go        numbers in the order of their ids
 //	vacant.go       when to walk a list for what has left it
 //	coldset.go      hashes of the ids of cold channels
 //	huge_linux.go   huge pages under large slices

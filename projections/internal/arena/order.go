@@ -1,11 +1,10 @@
-package keys
+package arena
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
 	"slices"
-	"unsafe"
 )
 
 // Order sorts numbers by their ids.
@@ -62,5 +61,5 @@ func sharedLen(a, b []byte) int {
 
 // HeapBytes is the memory that an Order keeps.
 func (o *Order) HeapBytes() int64 {
-	return int64(cap(o.entries))*int64(unsafe.Sizeof(orderEntry{})) + int64(cap(o.numbers))*4
+	return ListBytes(o.entries) + ListBytes(o.numbers)
 }
