@@ -11,7 +11,7 @@
 //	stage.go           a mix in its own topics
 //	run.go             a processor, and a cache role, on a stage
 //	live.go            the benches live, messages and growth
-//	flat.go           the bench flat: partitions and members cost nothing
+//	flat.go            the bench flat: partitions and members cost nothing
 //	echo.go            the baseline of live: a consumer that writes what it reads
 //	zset.go            the baseline of messages: sorted sets in Redis
 //	steady.go          the whole path at a rate at which it keeps up, for growth

@@ -31,7 +31,7 @@ func Cold(ctx context.Context) (out []gauge.Result, err error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
 	return cold(ctx, coldRun{
 		mix: mix, events: 2_000_000, asked: 1000, steadily: 20 * steadyRate, heap: int64(shares.Heap),
-		little: room{hot: int64(shares.Hot), cache: int64(shares.Cache), memtable: int64(shares.MemTable)},
+		little: roomOf(shares),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -81,6 +82,11 @@ type room struct {
 
 // everything is room for all channels.
 var everything = room{cache: 128<<20 + 2*memtable, memtable: memtable}
+
+// roomOf is what a node with these shares of memory has for a partition.
+func roomOf(shares config.Memory) room {
+	return room{hot: int64(shares.Hot), cache: int64(shares.Cache), memtable: int64(shares.MemTable)}
+}
 
 // openWith is openDriver with the partition's memory.
 func openWith(dir string, s projections.Settings, r room) (*driver, error) {

@@ -22,7 +22,7 @@ func Flat(ctx context.Context) ([]gauge.Result, error) {
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
 	return flat(ctx, flatRun{
 		mix: traffic.Mixes["G"], busy: 500, events: 1_000_000, rounds: 3, heap: int64(shares.Heap),
-		room: room{hot: int64(shares.Hot), cache: int64(shares.Cache), memtable: int64(shares.MemTable)},
+		room: roomOf(shares),
 	})
 }
 

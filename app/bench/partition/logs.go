@@ -15,9 +15,9 @@ import (
 )
 
 // Logs measures what 10 and 1 million messages take in a store in which the log of a channel ends
-// (--trim-log), and 1 million and 200,000 in one that keeps it. The messages are of 27 years. All but the newest 1 % are
-// older than the retention. Their ids do not grow with time, so each message that can still be named
-// has an index entry.
+// (--trim-log), and 1 million and 200,000 in one that keeps it. The messages are of 27 years. All
+// but the newest 1 % are older than the retention. Their ids do not grow with time, so each message
+// that can still be named has an index entry.
 func Logs(ctx context.Context) (out []gauge.Result, err error) {
 	for _, l := range []struct {
 		messages int

@@ -65,7 +65,9 @@ func memoryOf(channels int) (gauge.Result, error) {
 	if err != nil {
 		return gauge.Result{}, err
 	}
-	d, err := openWith(store, projections.DefaultSettings(), room{cache: int64(shares.Cache), memtable: int64(shares.MemTable)})
+	r := roomOf(shares)
+	r.hot = 0 // all pairs stay
+	d, err := openWith(store, projections.DefaultSettings(), r)
 	if err != nil {
 		return gauge.Result{}, err
 	}

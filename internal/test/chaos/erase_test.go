@@ -136,12 +136,14 @@ func (c *cluster) checkGone(tr *checker.Log, users []string) *checker.Findings {
 	f := &checker.Findings{What: "answers about users who were erased"}
 	ctx, cancel := context.WithTimeout(context.Background(), longPatience)
 	defer cancel()
+	for _, user := range users {
+		if !tr.Erased(user) {
+			f.Add("%s: the log has no erasure of them", user)
+		}
+	}
 	for _, n := range c.nodes {
 		client := queryv1connect.NewQueryServiceClient(http.DefaultClient, n.url)
 		for _, user := range users {
-			if !tr.Erased(user) {
-				f.Add("%s: the log has no erasure of them", user)
-			}
 			known, err := ask(ctx, c, client.ListUserChannels, &queryv1.ListUserChannelsRequest{OfUserId: user, PageSize: 1000, After: tr.After})
 			if err != nil {
 				f.Add("channels of %s: %s says %v", user, n.name, err)
