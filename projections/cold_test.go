@@ -138,7 +138,9 @@ func channelsOf(list []script.Record) (ids [][]byte) {
 	return ids
 }
 
-// openSmall is open with the memory to use.
+// openSmall is open with the memory to use. Cuts become tables.
 func openSmall(t rapid.TB, fs vfs.FS, s projections.Settings, memory *int64, later bool) *projections.Partition {
-	return openWith(t, s, projections.Options{FS: fs, ListLater: later, MemTableSize: 256 << 10, Memory: func() int64 { return *memory }})
+	p := openWith(t, s, projections.Options{FS: fs, ListLater: later, MemTableSize: 256 << 10, Memory: func() int64 { return *memory }})
+	p.CutIntoTables()
+	return p
 }

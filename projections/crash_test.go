@@ -35,6 +35,9 @@ func TestCrash(t *testing.T) {
 			}
 			l.foldTo(p, min(all[0], pos[0]+rng.Int64N(6)), min(all[1], pos[1]+rng.Int64N(6)), coin)
 			if coin() {
+				if coin() {
+					p.writer.Large = 0 // from here until the next crash, each cut becomes a table
+				}
 				mustCut(t, p)
 			}
 			if crashes < 3 && rng.IntN(4) == 0 {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/identity"
@@ -139,7 +137,7 @@ func (p *Partition) eachLocked(refs []uint32, fn func(ref uint32)) {
 // Lock briefly at its end.
 func (c *Cut) Apply() error {
 	err := guard.Err("writing a batch", func() error {
-		if err := c.batch.Commit(pebble.NoSync); err != nil {
+		if err := c.p.writer.Write(c.batch); err != nil {
 			return err
 		}
 		return c.batch.Close()
@@ -150,8 +148,8 @@ func (c *Cut) Apply() error {
 	c.p.Lock()
 	defer c.p.Unlock()
 	defer c.p.TimeHold("apply")()
-	if err == nil {
-		err = c.p.rules.Err() // a write in Pebble's background may have failed although Apply reported success
+	if failed := c.p.rules.Err(); failed != nil {
+		err = failed // a write failed: Pebble reports success (Fuse), or an error that is a consequence
 	}
 	if err != nil {
 		err = fmt.Errorf("writing the state at position %v: %w", c.Position, err)

@@ -96,6 +96,7 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		if err = f.Whole(db, func() error { return p.load(dir, tables) }); err != nil {
 			return nil, err
 		}
+		p.writer = store.NewWriter(db, dir, po, p.cuts > 0)
 		f.Release()
 		return p, nil
 	}

@@ -28,6 +28,7 @@ type Partition struct {
 
 	id        Identity
 	db        *pebble.DB
+	writer    *store.Writer      // writes cuts into db
 	records   pebble.Reader      // db, or what it was at one moment
 	memory    func() int64       // Options.Memory
 	coldReads atomic.Int64       // number of ColdReads

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Writer writes batches into a store, whole or not at all.
+//
+// A small batch goes into Pebble's log and memtable. Of a large one, Writer makes tables, and Pebble
+// adds them to level 0 as they are. So its bytes are written once and compressed, instead of once
+// into the log and once more when the memtable is flushed.
+type Writer struct {
+	db      *pebble.DB
+	fs      vfs.FS
+	dir     string
+	options sstable.WriterOptions
+	begun   bool // the disk has a batch, see Survey
+
+	Large int // a batch of more bytes is large
+}
+
+const (
+	// tableBytes is the size from which on a large batch continues in another table, so that a
+	// compaction need not take up all of it.
+	tableBytes = 4 << 20
+	// crowded is the number of sublevels of level 0 from which on Writer makes no tables. Compactions
+	// are behind then, and Pebble delays only what goes through its log.
+	crowded = 10
+)
+
+// NewWriter returns a writer for a database that was opened with o. begun says that it had a batch
+// then. More than half a memtable is large.
+func NewWriter(db *pebble.DB, dir string, o *pebble.Options, begun bool) *Writer {
+	defaults := *o
+	defaults.EnsureDefaults()
+	return &Writer{db: db, fs: o.FS, dir: dir, options: defaults.MakeWriterOptions(0, db.TableFormat()), begun: begun, Large: int(o.MemTableSize / 2)}
+}
+
+// Write writes a batch, which it does not change. It waits for the disk if the batch is large, or the
+// first of the store.
+func (w *Writer) Write(batch *pebble.Batch) error {
+	if !w.begun {
+		w.begun = true
+		return batch.Commit(pebble.Sync)
+	}
+	if batch.Len() <= w.Large || w.db.Metrics().Levels[0].Sublevels >= crowded {
+		return batch.Commit(pebble.NoSync)
+	}
+	paths, err := w.tables(batch)
+	if err == nil {
+		err = w.db.Ingest(context.Background(), paths)
+	}
+	return err
+}
+
+// tables writes the changes of a batch into tables, in the order of their keys. Of several changes
+// of one key it writes the last.
+func (w *Writer) tables(batch *pebble.Batch) (paths []string, err error) {
+	var to *sstable.Writer
+	defer func() {
+		if to != nil {
+			err = errors.Join(err, to.Close())
+		}
+	}()
+	for c, err := range changes(batch) {
+		if err != nil {
+			return nil, err
+		}
+		if to != nil && to.Raw().EstimatedSize() >= tableBytes {
+			err, to = to.Close(), nil
+			if err != nil {
+				return nil, err
+			}
+		}
+		if to == nil {
+			// Pebble removes files of such names when it opens a store.
+			path := w.fs.PathJoin(w.dir, fmt.Sprintf("temporary.%06d.dbtmp", len(paths)+1))
+			file, err := w.fs.Create(path, vfs.WriteCategoryUnspecified)
+			if err != nil {
+				return nil, err
+			}
+			paths, to = append(paths, path), sstable.NewWriter(objstorageprovider.NewFileWritable(file), w.options)
+		}
+		if err := c.write(to); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
