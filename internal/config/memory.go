@@ -12,7 +12,7 @@ import (
 //	          stores share
 //	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half
 //	          of the cache, because Pebble takes memtables out of it
-//	dirty     limit / (16 × partitions), at least 8 MiB and at most 32 MiB, for each store: what
+//	dirty     limit / (8 × partitions), at least 8 MiB and at most 64 MiB, for each store: what
 //	          has changed since the last cut; part of the heap
 //	undrained limit / (16 × partitions × 600 bytes), at least 10,000 and at most 262,144, for each
 //	          partition: pairs that may change before their deltas are published; part of the heap
@@ -62,7 +62,7 @@ const MaxRecords = 400_000
 
 const (
 	maxMemTable        = 16 << 20
-	minDirty, maxDirty = 8 << 20, 32 << 20
+	minDirty, maxDirty = 8 << 20, 64 << 20
 	minUndrained       = 10_000
 	perUndrained       = 600 // bytes that a delta takes until it is acknowledged
 	minQueue, maxQueue = 16 << 20, 128 << 20
@@ -80,7 +80,7 @@ func PlanMemory(limit Bytes, partitions int32) (Memory, error) {
 	m := Memory{Limit: limit}
 	m.Cache = max(limit/8, stores*cachePerPartition)
 	m.MemTable = min(m.Cache/(memTablesPerCached*stores), maxMemTable)
-	m.Dirty = min(max(limit/(16*stores), minDirty), maxDirty)
+	m.Dirty = min(max(limit/(8*stores), minDirty), maxDirty)
 	m.Undrained = int(min(max(limit/(16*stores*perUndrained), minUndrained), MaxUndrained))
 	m.Queue = min(max(limit/16, minQueue), maxQueue)
 	m.Fetch = min(max(limit/256, minFetch), maxFetch)

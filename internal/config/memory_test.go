@@ -27,7 +27,7 @@ func TestMemoryIsSharedOut(t *testing.T) {
 		if two := 2 * m.MemTable * Bytes(c.partitions); two > m.Cache/2 {
 			t.Errorf("%s for %d partitions: two memtables of each store take %s of a cache of %s", c.limit, c.partitions, two, m.Cache)
 		}
-		if m.Dirty < 8<<20 || m.Dirty > 32<<20 || m.Dirty > 8<<20 && m.Dirty*Bytes(c.partitions) > c.limit/16 {
+		if m.Dirty < 8<<20 || m.Dirty > 64<<20 || m.Dirty > 8<<20 && m.Dirty*Bytes(c.partitions) > c.limit/8 {
 			t.Errorf("%s for %d partitions: %s of changes in each", c.limit, c.partitions, m.Dirty)
 		}
 		if m.Records < 50_000 || m.Records > MaxRecords || m.Records > 50_000 && Bytes(m.Records) > c.limit>>14 {
