@@ -53,10 +53,16 @@ func (p *State) Warm(messages []*events.Message, reads []*events.Read) {
 	for i := range pairs {
 		c := p.Channels.At(pairs[i].Channel)
 		sum += uint64(c.Tail[c.HeadSeq%history.BlockLen])
+		if i < len(messages) {
+			sum += uint64(c.MaxID)
+		}
 	}
 	for i := range pairs {
 		c := p.Channels.At(pairs[i].Channel)
 		sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[c.HeadSeq%history.BlockLen]))
+		if i < len(messages) { // the largest id, and the entry that leaves the tail
+			sum += uint64(p.Blobs.First(c.MaxID)) + uint64(p.Blobs.First(c.Tail[(c.HeadSeq+1)%history.BlockLen]))
+		}
 	}
 	w.Sum = sum
 }
