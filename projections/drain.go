@@ -49,7 +49,10 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 		t.spend(1)
 	}
 	if fanout {
-		for _, ci := range p.rules.OutChannels {
+		for i, ci := range p.rules.OutChannels {
+			if d != nil && i%warmRows == 0 {
+				p.warmChannels(p.rules.OutChannels[i:min(i+warmRows, len(p.rules.OutChannels))])
+			}
 			c := p.rules.Channels.At(ci)
 			pending := c.Pending
 			c.Pending = 0
@@ -84,7 +87,10 @@ func (p *Partition) DrainRecords(d *Deltas) {
 	t.begin()
 	defer t.end()
 	kept := p.rules.OutChannels[:0]
-	for _, ci := range p.rules.OutChannels {
+	for i, ci := range p.rules.OutChannels {
+		if i%warmRows == 0 {
+			p.warmChannels(p.rules.OutChannels[i:min(i+warmRows, len(p.rules.OutChannels))])
+		}
 		c := p.rules.Channels.At(ci)
 		if c.Pending&state.OutRecordChanged != 0 {
 			p.drainFiled(d, c, t)

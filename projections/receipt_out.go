@@ -17,11 +17,14 @@ const receiptsBytes = 128 << 10
 // drainReceipts emits a record for each channel with new receipts: the furthest read of each user,
 // and every delivered message.
 func (p *Partition) drainReceipts(d *Deltas, t *turn) {
-	for _, ci := range p.rules.OutReceiptChannels {
+	for i, ci := range p.rules.OutReceiptChannels {
 		c := p.rules.Channels.At(ci)
 		if d == nil {
 			c.NewestOutReceipt = 0
 			continue
+		}
+		if i%warmRows == 0 {
+			p.warmReceipts(p.rules.OutReceiptChannels[i:min(i+warmRows, len(p.rules.OutReceiptChannels))])
 		}
 		list := p.outMerging[:0]
 		for i := c.NewestOutReceipt; i != 0; i = p.rules.OutReceipts[i].Next {
