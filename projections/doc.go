@@ -11,7 +11,6 @@
 //	fold.go             folding
 //	hold.go             short holds of the lock
 //	drain.go            everything that changed since the last drain
-//	drain_warm.go       touching the memory that a drain needs next
 //	delta.go            the records of pairs and channels
 //	receipt_out.go      the records of receipts
 //	farewell.go         the records of users who have nothing left in a deleted channel
@@ -48,6 +47,7 @@
 //	internal/cold                        what memory keeps of channels that are in the store only
 //	internal/state                       channels, users, pairs, and marks
 //	internal/rules                       the effects of an event on them
+//	internal/warming                     touching the memory that a drain needs next
 //	internal/records                     the bytes of rows and of the extras that few pairs have
 //	internal/loading                     stored records into state
 //	internal/views                       the views of users

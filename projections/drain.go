@@ -1,6 +1,9 @@
 package projections
 
-import "github.com/tidemark/tidemark/projections/internal/state"
+import (
+	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/warming"
+)
 
 // listOpen lists the rows of all users and threads that have an open time target, in the channels
 // that were marked OutOpenChanged since the last drain.
@@ -34,8 +37,8 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 		p.listOpen(t)
 	}
 	for i := range p.rules.OutRows {
-		if d != nil && i%warmRows == 0 {
-			p.warmDrain(p.rules.OutRows[i:min(i+warmRows, len(p.rules.OutRows))])
+		if d != nil {
+			warming.Rows(&p.rules.State, warming.Due(p.rules.OutRows, i))
 		}
 		ref := p.rules.OutRows[i].Ref
 		r := p.rules.Rows.At(ref)
@@ -50,8 +53,8 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 	}
 	if fanout {
 		for i, ci := range p.rules.OutChannels {
-			if d != nil && i%warmRows == 0 {
-				p.warmChannels(p.rules.OutChannels[i:min(i+warmRows, len(p.rules.OutChannels))])
+			if d != nil {
+				warming.Channels(&p.rules.State, warming.Due(p.rules.OutChannels, i))
 			}
 			c := p.rules.Channels.At(ci)
 			pending := c.Pending
@@ -88,9 +91,7 @@ func (p *Partition) DrainRecords(d *Deltas) {
 	defer t.end()
 	kept := p.rules.OutChannels[:0]
 	for i, ci := range p.rules.OutChannels {
-		if i%warmRows == 0 {
-			p.warmChannels(p.rules.OutChannels[i:min(i+warmRows, len(p.rules.OutChannels))])
-		}
+		warming.Channels(&p.rules.State, warming.Due(p.rules.OutChannels, i))
 		c := p.rules.Channels.At(ci)
 		if c.Pending&state.OutRecordChanged != 0 {
 			p.drainFiled(d, c, t)

@@ -96,7 +96,12 @@ func Open(dir string, id Identity, o Options) (*Partition, error) {
 		if err = f.Whole(db, func() error { return p.load(dir, tables) }); err != nil {
 			return nil, err
 		}
-		p.writer = store.NewWriter(db, dir, po, p.cuts > 0)
+		var empty *identity.Header
+		if p.cuts == 0 {
+			h := p.header(keys.Digest{})
+			empty = &h
+		}
+		p.writer = store.NewWriter(db, dir, po, empty)
 		f.Release()
 		return p, nil
 	}

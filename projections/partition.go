@@ -45,8 +45,10 @@ type Partition struct {
 	merging     []receipts.Entry
 	sorter      receipts.Sorter
 	byID        arena.Order
-	mergeMemory int64 // memory of these, for readers
-	batchMemory int64 // memory of the outstanding cut's batch
+	spareDirty  []uint32
+	slots       []uint32 // of the dirty channels in State.ReceiptChannels
+	mergeMemory int64    // memory of these, for readers
+	batchMemory int64    // memory of the outstanding cut's batch
 	blockBuf    [2][]receipts.Entry
 	outBuf      []byte
 	outRead     []byte // id of the delta's last_read

@@ -6,6 +6,7 @@ import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/warming"
 )
 
 // receiptsBytes is the approximate limit for the size of one record of receipts. drainReceiptsOf
@@ -23,9 +24,7 @@ func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 			c.NewestOutReceipt = 0
 			continue
 		}
-		if i%warmRows == 0 {
-			p.warmReceipts(p.rules.OutReceiptChannels[i:min(i+warmRows, len(p.rules.OutReceiptChannels))])
-		}
+		warming.Receipts(&p.rules.State, warming.Due(p.rules.OutReceiptChannels, i))
 		list := p.outMerging[:0]
 		for i := c.NewestOutReceipt; i != 0; i = p.rules.OutReceipts[i].Next {
 			o := &p.rules.OutReceipts[i]

@@ -38,9 +38,15 @@ func (k *cutting) cutReceipts() (err error) {
 	if err := k.cutErased(); err != nil {
 		return err
 	}
-	order := k.byID.Of(len(k.rules.ReceiptChannels), func(i uint32) []byte {
-		return k.rules.Blobs.Get(k.rules.Channels.At(k.rules.ReceiptChannels[i].Channel).ID)
-	})
+	order := k.slots[:0]
+	for _, ci := range k.rules.DirtyChannels { // in the order of their ids
+		if c := k.rules.Channels.At(ci); k.rules.NewestReceiptEntry(ci, c) != 0 {
+			order = append(order, c.ReceiptSlot)
+		}
+	}
+	if k.slots = order; len(order) < len(k.rules.ReceiptChannels) { // a channel with receipts is not dirty
+		order = k.byID.Of(len(k.rules.ReceiptChannels), func(i uint32) []byte { return k.channelID(k.rules.ReceiptChannels[i].Channel) })
+	}
 	if channels := k.rules.Channels.Len() + k.rules.Cold.Count; len(order) > 1 && len(order) >= channels/sparseReceipts {
 		prefix := []byte{keys.Receipts}
 		if k.ascending, err = store.NewAscending(k.records, prefix, keys.PrefixEnd(prefix)); err != nil {

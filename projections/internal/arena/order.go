@@ -48,6 +48,14 @@ func (o *Order) Of(n int, id func(i uint32) []byte) []uint32 {
 	return o.numbers
 }
 
+// Sort appends the elements of a list to dst in the order of their ids.
+func (o *Order) Sort(dst, list []uint32, id func(element uint32) []byte) []uint32 {
+	for _, i := range o.Of(len(list), func(i uint32) []byte { return id(list[i]) }) {
+		dst = append(dst, list[i])
+	}
+	return dst
+}
+
 // sharedLen returns how many bytes two ids begin with in common.
 func sharedLen(a, b []byte) int {
 	n := min(len(a), len(b))

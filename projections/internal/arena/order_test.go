@@ -27,6 +27,15 @@ func TestOrder(t *testing.T) {
 		if !slices.IsSortedFunc(got, bytes.Compare) || len(got) != len(ids) {
 			t.Fatalf("%q", got)
 		}
+		var numbers []uint32
+		for i := range ids {
+			numbers = append(numbers, uint32(i))
+		}
+		for i, n := range o.Sort(nil, numbers, func(n uint32) []byte { return ids[n] }) {
+			if !bytes.Equal(ids[n], got[i]) {
+				t.Fatalf("Sort returns %q as number %d, Of %q", ids[n], i, got[i])
+			}
+		}
 		if slices.SortFunc(ids, bytes.Compare); len(ids) > 0 && !slices.EqualFunc(got, ids, bytes.Equal) {
 			t.Fatalf("%q instead of %q", got, ids)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
@@ -34,6 +35,17 @@ func Link(batch *pebble.Batch, number uint64, hot keys.Digest) (uint64, error) {
 	number++
 	sum := hot.Bytes()
 	return number, errors.Join(err, batch.Set(keys.AppendCut(kb[:0], number), sum[:], nil))
+}
+
+// writeHead writes a header, and a chain of one cut. hot is the digest of the hot records.
+func writeHead(db *pebble.DB, h *identity.Header, hot keys.Digest, o *pebble.WriteOptions) error {
+	batch := db.NewBatch()
+	_, err := Link(batch, 0, hot)
+	err = errors.Join(err, batch.Set([]byte{keys.Header}, h.Append(nil), nil))
+	if err == nil {
+		err = batch.Commit(o)
+	}
+	return errors.Join(err, batch.Close())
 }
 
 // LoadChain reads the chain of a store that has a header. It returns the number of the last cut,

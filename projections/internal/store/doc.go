@@ -2,6 +2,8 @@
 // notion of channels.
 //
 //	options.go   opening Pebble, and checking a directory before that
+//	write.go     writing batches, large ones as tables
+//	changes.go   the changes of a batch in the order of their keys
 //	fuse.go      between a store and its disk: no write follows a failed one
 //	fuse_opening.go   keeping files while a store opens
 //	fuse_file.go      files written through the fuse

@@ -9,6 +9,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/projections/internal/identity"
+	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
 // Writer writes batches into a store, whole or not at all.
@@ -21,7 +24,7 @@ type Writer struct {
 	fs      vfs.FS
 	dir     string
 	options sstable.WriterOptions
-	begun   bool // the disk has a batch, see Survey
+	empty   *identity.Header // of the store while it has no batch; nil: the disk has one, see Survey
 
 	Large int // a batch of more bytes is large
 }
@@ -35,29 +38,35 @@ const (
 	crowded = 10
 )
 
-// NewWriter returns a writer for a database that was opened with o. begun says that it had a batch
-// then. More than half a memtable is large.
-func NewWriter(db *pebble.DB, dir string, o *pebble.Options, begun bool) *Writer {
+// NewWriter returns a writer for a database that was opened with o. empty is the header of a store
+// that had no batch then, nil for any other. More than half a memtable is large.
+func NewWriter(db *pebble.DB, dir string, o *pebble.Options, empty *identity.Header) *Writer {
 	defaults := *o
 	defaults.EnsureDefaults()
-	return &Writer{db: db, fs: o.FS, dir: dir, options: defaults.MakeWriterOptions(0, db.TableFormat()), begun: begun, Large: int(o.MemTableSize / 2)}
+	return &Writer{db: db, fs: o.FS, dir: dir, options: defaults.MakeWriterOptions(0, db.TableFormat()), empty: empty, Large: int(o.MemTableSize / 2)}
 }
 
 // Write writes a batch, which it does not change. It waits for the disk if the batch is large, or the
 // first of the store.
 func (w *Writer) Write(batch *pebble.Batch) error {
-	if !w.begun {
-		w.begun = true
+	switch {
+	case batch.Len() > w.Large && w.db.Metrics().Levels[0].Sublevels < crowded:
+		if w.empty != nil { // no table before there is state
+			if err := writeHead(w.db, w.empty, keys.Digest{}, pebble.Sync); err != nil {
+				return err
+			}
+			w.empty = nil
+		}
+		paths, err := w.tables(batch)
+		if err != nil {
+			return err
+		}
+		return w.db.Ingest(context.Background(), paths)
+	case w.empty != nil:
+		w.empty = nil
 		return batch.Commit(pebble.Sync)
 	}
-	if batch.Len() <= w.Large || w.db.Metrics().Levels[0].Sublevels >= crowded {
-		return batch.Commit(pebble.NoSync)
-	}
-	paths, err := w.tables(batch)
-	if err == nil {
-		err = w.db.Ingest(context.Background(), paths)
-	}
-	return err
+	return batch.Commit(pebble.NoSync)
 }
 
 // tables writes the changes of a batch into tables, in the order of their keys. Of several changes

@@ -1,0 +1,70 @@
+// Package warming touches the memory that a drain needs next, one kind of memory after the other, so
+// that the cache misses of many rows or channels overlap. It changes nothing. For the fold,
+// State.Warm does so.
+package warming
+
+import (
+	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/state"
+)
+
+// AtOnce is how many rows or channels a drain warms at once. With more, the first ones would have left
+// the processor's cache again.
+const AtOnce = 64
+
+// Due returns the elements that must be warmed before the one at i is drained, if any.
+func Due[T any](list []T, i int) []T {
+	if i%AtOnce != 0 {
+		return nil
+	}
+	return list[i:min(i+AtOnce, len(list))]
+}
+
+// Rows touches the memory of rows whose deltas are next: first row to channel, user and ids, then
+// their bytes.
+func Rows(p *state.State, rows []state.OutRow) {
+	w := &p.Warmth
+	for i := range rows {
+		r := p.Rows.At(rows[i].Ref)
+		w.Sum += uint64(r.Channel)
+	}
+	for i := range rows {
+		r := p.Rows.At(rows[i].Ref)
+		c := p.Channels.At(r.Channel)
+		w.Sum += uint64(p.RareOf(r).LastD) + uint64(c.ID) + uint64(c.Tail[c.Latest%history.BlockLen]) + uint64(c.LastM) + uint64(p.Users.At(r.User).ShortLen)
+	}
+	for i := range rows {
+		r := p.Rows.At(rows[i].Ref)
+		c := p.Channels.At(r.Channel)
+		w.Sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[c.Latest%history.BlockLen])) +
+			p.PeekShown(r)
+	}
+}
+
+// Channels touches the memory of channels whose records are next.
+func Channels(p *state.State, channels []uint32) {
+	w := &p.Warmth
+	for _, ci := range channels {
+		c := p.Channels.At(ci)
+		w.Sum += uint64(c.ID) + uint64(c.Tail[c.Latest%history.BlockLen]) + uint64(c.LastM)
+	}
+	for _, ci := range channels {
+		c := p.Channels.At(ci)
+		w.Sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[c.Latest%history.BlockLen]))
+	}
+}
+
+// Receipts touches the memory of channels whose receipts are next, and that of the newest one of each.
+func Receipts(p *state.State, channels []uint32) {
+	w := &p.Warmth
+	for _, ci := range channels {
+		c := p.Channels.At(ci)
+		o := &p.OutReceipts[c.NewestOutReceipt]
+		w.Sum += uint64(c.ID) + uint64(c.Tail[o.Seq%history.BlockLen]) + uint64(p.Users.At(o.User).Murmur)
+	}
+	for _, ci := range channels {
+		c := p.Channels.At(ci)
+		o := &p.OutReceipts[c.NewestOutReceipt]
+		w.Sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[o.Seq%history.BlockLen]))
+	}
+}
