@@ -38,6 +38,7 @@ func TestTwoOwnersEmitEqualBytes(t *testing.T) {
 	a := s.config(t.TempDir())
 	b := s.config(t.TempDir())
 	b.Group, b.BatchRecords, b.FanoutDelay, b.HotBytes = s.group+"-zombie", 300, time.Millisecond, 1<<10
+	b.MemTableSize = 2 << 10 // so that cuts become tables
 	ma, mb := s.start(a).ready(n), s.start(b).ready(n)
 	cold := 0
 	for part := range 10 {

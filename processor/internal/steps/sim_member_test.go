@@ -133,13 +133,21 @@ func (w *simWorld) identity(n int32) projections.Identity {
 // memory is for a few channels in half of the runs.
 func (w *simWorld) memory() int64 { return int64(w.plan.seed / 2 % 2) }
 
+// memTable is so small in a quarter of the runs that many cuts become tables.
+func (w *simWorld) memTable() uint64 {
+	if w.plan.seed/4%4 == 0 {
+		return 1 << 10
+	}
+	return 256 << 10
+}
+
 // open opens the store of a partition and compares it with the log up to its position, after any
 // faults (O1).
 func (w *simWorld) open(m *simMember, n int32) *simWorker {
 	if m.disks[n] == nil {
 		m.disks[n] = vfs.NewCrashableMem()
 	}
-	part, err := projections.Open("store", w.identity(n), projections.Options{FS: m.disks[n], Cache: simCache(), MemTableSize: 256 << 10, Memory: w.memory, ListLater: true})
+	part, err := projections.Open("store", w.identity(n), projections.Options{FS: m.disks[n], Cache: simCache(), MemTableSize: w.memTable(), Memory: w.memory, ListLater: true})
 	if err != nil {
 		w.found(simError("%s cannot open partition %d: %v", m.name, n, err))
 		return nil
