@@ -136,7 +136,7 @@ func (w *simWorld) memory() int64 { return int64(w.plan.seed / 2 % 2) }
 // memTable is so small in a quarter of the runs that many cuts become tables.
 func (w *simWorld) memTable() uint64 {
 	if w.plan.seed/4%4 == 0 {
-		return 1 << 10
+		return 2 << 10
 	}
 	return 256 << 10
 }
