@@ -100,8 +100,6 @@ func (k *cutting) encode() error {
 	return nil
 }
 
-func (p *Partition) channelID(ci uint32) []byte { return p.rules.Blobs.Get(p.rules.Channels.At(ci).ID) }
-
 // keptPerHold is how many rows finish changes in one hold of the lock.
 const keptPerHold = 1024
 

@@ -57,3 +57,5 @@ func (p *Partition) appendPage(b []byte, c *state.Channel, page uint32) []byte {
 	}
 	return b
 }
+
+func (p *Partition) channelID(ci uint32) []byte { return p.rules.Blobs.Get(p.rules.Channels.At(ci).ID) }
