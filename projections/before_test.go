@@ -40,7 +40,7 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 		store := open(t, vfs.NewMem(), c.Settings)
 		defer closePartition(t, store)
 		for range 3 {
-			committed := interleaving(t, &c.Log, "committed")
+			committed := interleavingOf(t, c, &c.Log, "committed")
 			committed = committed[:rapid.IntRange(0, len(committed)).Draw(t, "committed")]
 			rest := c.Log
 			for i := range committed {
@@ -62,11 +62,11 @@ func TestPropertyAnOwnerBefore(t *testing.T) {
 			}
 			var before [4]*published
 			for i := range before {
-				order := oneFirst(t, &rest)
+				order := oneFirst(t, c, &rest)
 				_, before[i] = owner(order[:rapid.IntRange(0, len(order)).Draw(t, "dies after")], 9)
 			}
 			for range 3 {
-				known, now := owner(oneFirst(t, &rest), 1)
+				known, now := owner(oneFirst(t, c, &rest), 1)
 				right := newPublished() // values of readers who never saw an earlier owner
 				right.read(known)
 				right.read(now)
@@ -129,12 +129,19 @@ func TestPropertyAnOwnerBeforeAtEveryCut(t *testing.T) {
 	})
 }
 
-// oneFirst draws an order of the log's records. In most orders one topic comes before or after all
-// others.
-func oneFirst(t *rapid.T, l *script.Log) []script.Record {
+// interleavingOf is interleaving of the last records of c's log, in which topics keep up (keepingUp).
+func interleavingOf(t *rapid.T, c *random.Case, rest *script.Log, label string) []script.Record {
+	return rest.Interleave(keepingUp(c, rest, func(left []events.Input) int {
+		return rapid.IntRange(0, len(left)-1).Draw(t, label)
+	}))
+}
+
+// oneFirst draws an order of the last records of c's log, in which topics keep up (keepingUp). In
+// most orders one topic comes before or after all others.
+func oneFirst(t *rapid.T, c *random.Case, rest *script.Log) []script.Record {
 	in := events.Input(rapid.IntRange(0, events.NumInputs-1).Draw(t, "topic"))
 	where := rapid.IntRange(0, 2).Draw(t, "first, last, between")
-	return l.Interleave(func(left []events.Input) int {
+	return rest.Interleave(keepingUp(c, rest, func(left []events.Input) int {
 		at := slices.Index(left, in)
 		switch {
 		case at < 0 || where == 2:
@@ -143,7 +150,7 @@ func oneFirst(t *rapid.T, l *script.Log) []script.Record {
 			at = (at + rapid.IntRange(1, len(left)-1).Draw(t, "order")) % len(left)
 		}
 		return at
-	})
+	}))
 }
 
 // TestAnOwnerBefore has cases that TestPropertyAnOwnerBefore seldom draws: an owner folds the
