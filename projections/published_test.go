@@ -61,6 +61,8 @@ func (d *published) mayRepeat(thread []byte) bool {
 			return true
 		case events.KindThreadFollowed, events.KindThreadUnfollowed:
 			return string(e.ThreadID) == string(thread)
+		case events.KindMessagesHidden:
+			return len(thread) == 0 && e.Seq > 0
 		}
 		return false
 	default:

@@ -35,6 +35,9 @@ func TestUnseenIsTakenBack(t *testing.T) {
 		"and purged": {
 			0, "a, b join\nb posts m1", "purge up to m1\na misses m1", []int{1}, []int{0, 1},
 		},
+		"what is hidden in a large channel is posted, and counts nowhere": {
+			0, "a, b join", "b posts r1 in thread m1\na hides up to seq 1", []int{1}, []int{0, 1},
+		},
 		"a reply brings back a thread of which all was purged, and is deleted": {
 			50, "a, b join\nb posts m1\na posts r1 in thread m1\npurge up to r1", "b posts r2 in thread m1\ndelete r2", []int{0}, []int{0, 1},
 		},

@@ -76,7 +76,8 @@ func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *eve
 		return state.OutcomeTooManyHeld
 	}
 	p.TouchPairExtra(ref, r)
-	changed := m.Seq != 0 && p.hideTo(ref, c, r, m.Seq)
+	further := m.Seq != 0 && p.hideTo(ref, c, r, m.Seq)
+	changed := further
 	for i := range there {
 		changed = p.hideOne(c, r, there[i].Seq) || changed
 	}
@@ -89,6 +90,11 @@ func (p *Fold) messagesHidden(ref uint32, c *state.Channel, r *state.Row, m *eve
 		idle = state.OutcomeWaiting
 	case changed:
 		idle = state.OutcomeApplied
+	}
+	if further && m.Seq <= c.HeadSeq && c.Flags&state.ChannelLarge != 0 && r.Flags&state.RowMember != 0 && p.Signature(c, r) == before {
+		// Nothing of that is unread. An owner that did not have all of it yet may have published Ask.
+		p.readChanged(ref, m.InstanceID)
+		return idle
 	}
 	return p.outcome(ref, c, r, before, idle, m.InstanceID)
 }
