@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -62,7 +63,10 @@ func (d *published) mayRepeat(thread []byte) bool {
 		case events.KindThreadFollowed, events.KindThreadUnfollowed:
 			return string(e.ThreadID) == string(thread)
 		case events.KindMessagesHidden:
-			return len(thread) == 0 && e.Seq > 0
+			return len(thread) == 0 && e.Seq > 0 && d.last[key(string(e.UserID), string(e.ChannelID), "")].Large
+		case events.KindChannelFiled:
+			last := d.last[key(string(e.UserID), string(e.ChannelID), "")]
+			return len(thread) == 0 && last.Filed.Is && last.Filed.Pos == math.MaxUint32
 		}
 		return false
 	default:

@@ -38,6 +38,9 @@ func TestUnseenIsTakenBack(t *testing.T) {
 		"what is hidden in a large channel is posted, and counts nowhere": {
 			0, "a, b join", "b posts r1 in thread m1\na hides up to seq 1", []int{1}, []int{0, 1},
 		},
+		"a channel is filed again before a message that would have been news": {
+			0, "a, b join\nb files at 0:00:01", "b files at 0:00:03\na posts r1 in thread m1 at 0:00:02", []int{1}, []int{0, 1},
+		},
 		"a reply brings back a thread of which all was purged, and is deleted": {
 			50, "a, b join\nb posts m1\na posts r1 in thread m1\npurge up to r1", "b posts r2 in thread m1\ndelete r2", []int{0}, []int{0, 1},
 		},

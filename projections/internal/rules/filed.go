@@ -18,6 +18,7 @@ import (
 func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *events.Read, h *held.Event) state.Outcome {
 	before := p.Signature(c, r)
 	settings := p.SettingsOf(r)
+	old := settings.Filed
 	if settings.Filed = (state.Filed{}); m.Archived {
 		settings.Filed = state.File(p.sinceOf(m, h), m.Keep)
 		p.CloseSince(c, &settings.Filed.Since)
@@ -25,5 +26,10 @@ func (p *Fold) channelFiled(ref uint32, c *state.Channel, r *state.Row, m *event
 	p.SetSettings(ref, r, settings)
 	p.awaitDecided(ref, c, r)
 	p.forgetHints()
+	if old.Is && c.Flags&state.ChannelLarge != 0 && !old.Decided(c) && !old.Same(&settings.Filed) && p.Signature(c, r) == before {
+		// Messages may have decided the old filing for an owner that did not have this one yet.
+		p.readChanged(ref, m.InstanceID)
+		return state.OutcomeDuplicate
+	}
 	return p.outcome(ref, c, r, before, state.OutcomeDuplicate, m.InstanceID)
 }
