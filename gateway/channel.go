@@ -120,7 +120,7 @@ func (g *Gateway) frameMessage(ch *channel, p *sequence.Message) {
 			it.Message, it.Reader = p, e
 		}
 		if p.Seq > e.pushed {
-			e.pushed, e.pushedID = p.Seq, p.ID
+			e.pushed = p.Seq
 		}
 		u.broadcast(it, nil, nil)
 		g.autoRead(u, e, p)

@@ -26,8 +26,9 @@ type conn struct {
 	load    func(*conn)   // reads its inbox and sends it
 	remote  string        // the peer's address, with a port
 	address string        // the network that limits apply to (limit.Network)
-	bearer  auth.Identity // identity of its token; only the reader uses it
-	refused int           // excess frames, pings and pongs, minus one for each allowed frame since; only the reader uses it
+	bearer  auth.Identity // identity of its token; only the reader uses it, or what it waits for
+	letGo   func()        // ends the watching of its token
+	refused int           // excess frames, pings and pongs, minus one for each allowed frame since; used as bearer
 	asking  atomic.Int32  // read_state frames that wait for an owner
 
 	// Guarded by the hub's lock.

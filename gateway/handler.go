@@ -7,10 +7,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/coder/websocket"
 
@@ -23,33 +21,26 @@ import (
 	"github.com/tidemark/tidemark/internal/obs"
 )
 
-// subprotocol is what a client may offer besides the subprotocol with its token. The answer then
-// names this one and not the token.
-const subprotocol = "tidemark.v1"
-
 // ServeHTTP is GET /v1/socket.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var who admission.Identity
 	status, why := g.refuses(r)
-	if status != 0 {
-		g.metrics.handshakes.WithLabelValues(strconv.Itoa(status)).Inc()
-		if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-			w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
-		}
-		g.door.NoteStatus(r, status, why)
-		http.Error(w, why, status)
-		return
+	if status == 0 {
+		who, status, why = g.door.Identify(r)
 	}
-	who, status, why := g.door.Identify(r)
 	if status != 0 {
 		g.metrics.handshakes.WithLabelValues(strconv.Itoa(status)).Inc()
-		if status == http.StatusUnauthorized {
+		switch status {
+		case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+			w.Header().Set("Retry-After", strconv.Itoa(1+rand.IntN(5)))
+		case http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
 		g.door.NoteStatus(r, status, why)
 		http.Error(w, why, status)
 		return
 	}
-	taken := false // the connection's goroutine releases the slot
+	taken := false // end releases the slot
 	defer func() {
 		if !taken {
 			g.count.Add(-1)
@@ -68,13 +59,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	g.open.Add(1)
 	taken = true
-	// The rest runs in a goroutine of its own, so that the HTTP server frees the memory of the
+	// The rest runs in goroutines of its own, so that the HTTP server frees the memory of the
 	// request.
-	guard.Go("a connection", c.Panicked, func() {
-		defer g.open.Done()
-		defer g.count.Add(-1)
-		g.serve(c, who)
-	})
+	guard.Go("the beginning of a connection", c.Panicked, func() { g.arrive(c, who) })
 }
 
 // refuses returns the status and the reason if a request is refused independently of its caller,
@@ -89,31 +76,47 @@ func (g *Gateway) refuses(r *http.Request) (status int, why string) {
 // accept upgrades the request to a socket.
 func (g *Gateway) accept(w http.ResponseWriter, r *http.Request) (*conn, error) {
 	number := g.instances.Add(1)
-	c := &conn{g: g, load: g.load, remote: r.RemoteAddr, address: limit.Network(r.RemoteAddr)}
-	// A browser fails a connection if none of its offers is chosen. The offer with the token is
-	// chosen only if there is no other.
-	chosen := []string{subprotocol}
-	if offered := admission.Protocols(r); !slices.Contains(offered, subprotocol) {
-		chosen = nil
-		for _, p := range offered {
-			if strings.HasPrefix(p, auth.SubprotocolPrefix) {
-				chosen = []string{p}
-			}
-		}
-	}
+	c := &conn{g: g, load: g.load, letGo: func() {}, remote: r.RemoteAddr, address: limit.Network(r.RemoteAddr)}
 	var err error
 	c.Conn, err = wire.Accept(w, r, g.wire, wire.Handshake{
-		Instance: g.id[:10] + "-" + strconv.FormatUint(number, 36), Number: number, Subprotocols: chosen, MayPing: c.mayAsk,
+		Instance: g.id[:10] + "-" + strconv.FormatUint(number, 36), Number: number, Subprotocols: admission.Subprotocols(r), MayPing: c.mayAsk,
 	})
 	return c, err
 }
 
-// serve runs a connection until it ends.
-func (g *Gateway) serve(c *conn, who admission.Identity) {
+// arrive makes a connection one of its user's devices, and starts its reader. The reader has another
+// goroutine: its stack stays as long as the connection, and is half as large as the one that arrive
+// needs.
+func (g *Gateway) arrive(c *conn, who admission.Identity) {
+	reads := false
+	defer func() {
+		if !reads {
+			g.end(c)
+		}
+	}()
+	if reads = g.welcome(c, who); reads {
+		guard.Go("a connection", c.Panicked, func() {
+			defer g.end(c)
+			g.listen(c)
+		})
+	}
+}
+
+// end releases what a connection holds.
+func (g *Gateway) end(c *conn) {
+	defer g.open.Done()
+	defer g.count.Add(-1)
 	defer c.End()
+	defer g.leave(c)
+	c.letGo()
+}
+
+// welcome identifies the user of a connection, greets them and begins to read their inbox. It
+// returns false if the connection has ended.
+func (g *Gateway) welcome(c *conn, who admission.Identity) bool {
 	if who.Denied {
 		c.deny()
-		return
+		return false
 	}
 	var first frames.ID // id of the frame with the token; empty if it needs no answer
 	if who.User == "" {
@@ -124,28 +127,27 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 				_ = c.WriteFirst(wire.Item{Frame: frames.Ready(refused)}) // the close has the same reason
 			}
 			c.deny()
-			return
+			return false
 		}
 	}
 	c.bearer = who.Bearer
 	if !g.arrivals.Take(who.User) {
 		c.refuse(who.Bearer, "too many connections: wait a little")
-		return
+		return false
 	}
 	u, ok := g.hubs.of(who.User).connect(c, who.User, g.cfg.Limits.PerUser)
 	if !ok {
 		c.refuse(who.Bearer, "this user has as many connections as one may have")
-		return
+		return false
 	}
-	defer g.leave(c)
-	defer g.cfg.Verifier.Hold(who.Bearer, func(why error) {
+	c.letGo = g.cfg.Verifier.Hold(who.Bearer, func(why error) {
 		reason := "the token has expired: connect again with another"
 		if errors.Is(why, auth.ErrRevoked) {
 			reason = "the token was revoked: connect again with another"
 			g.door.Note(c.Context(), who.Bearer, c.remote, admission.NotAuthenticated, reason)
 		}
 		c.Shut(CloseToken, reason)
-	})()
+	})
 	g.metrics.handshakes.WithLabelValues("accepted").Inc()
 	g.plant("serve")
 	if g.presence != nil {
@@ -156,19 +158,30 @@ func (g *Gateway) serve(c *conn, who admission.Identity) {
 		greeting = append(greeting, wire.Item{Frame: frames.Ready(frames.Ack(first, nil))})
 	}
 	if c.WriteFirst(greeting...) != nil {
-		return // the client has gone
+		return false // the client has gone
 	}
 	if g.draining.Load() { // it came after drain closed all others
 		c.Shut(CloseElsewhere, sentElsewhere)
 	}
 	u.hub.mu.With(func() { c.startLoad() })
+	return true
+}
+
+// listen handles the frames of a connection until it ends, one after the other. Each has a goroutine
+// of its own, so that the reader's stack stays small.
+func (g *Gateway) listen(c *conn) {
 	err := c.Read(func(body []byte) {
-		if c.mayAsk() {
-			g.handle(c, body)
-		} else if c.refused <= g.cfg.Limits.FramesBurst {
-			cmd, _ := frames.Parse(body)
-			c.SendNow(frames.Failure(cmd.ID, frames.Refuse(frames.Exhausted, "too many frames: wait a little")))
-		}
+		handled := make(chan struct{})
+		guard.Go("a frame", c.Panicked, func() {
+			defer close(handled)
+			if c.mayAsk() {
+				g.handle(c, body)
+			} else if c.refused <= g.cfg.Limits.FramesBurst {
+				cmd, _ := frames.Parse(body)
+				c.SendNow(frames.Failure(cmd.ID, frames.Refuse(frames.Exhausted, "too many frames: wait a little")))
+			}
+		})
+		<-handled
 	})
 	if websocket.CloseStatus(err) == -1 && !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) && c.Context().Err() == nil {
 		g.cfg.Logger.DebugContext(c.Context(), "a connection broke", "instance", c.Instance, "err", err)
@@ -216,9 +229,9 @@ func (c *conn) mayAsk() bool {
 	return false
 }
 
-// leave removes a connection from its user.
+// leave removes a connection from its user, if it has one.
 func (g *Gateway) leave(c *conn) {
-	if last := c.user.hub.disconnect(c); last && g.presence != nil {
+	if c.user != nil && c.user.hub.disconnect(c) && g.presence != nil {
 		g.presence.Left(c.user.id)
 	}
 }
@@ -244,18 +257,10 @@ func (c *conn) closeNow(code websocket.StatusCode, reason string) {
 
 // helloFrame returns the frame with the client's identity and limits.
 func (g *Gateway) helloFrame(c *conn, u *user) []byte {
-	l := &g.cfg.Limits
 	b := frames.Text(frames.Begin(make([]byte, 0, 256), "hello"), "user_id", u.id)
 	b = frames.Text(b, "instance_id", c.Instance)
 	if id := obs.RequestID(c.Context()); id != "" {
 		b = frames.Text(b, "request_id", id)
 	}
-	b = append(frames.Key(b, "limits"), '{')
-	b = frames.Number(b, "frame_bytes", uint64(l.FrameBytes))
-	b = frames.Number(b, "focused", uint64(l.Focused))
-	b = frames.Number(b, "message_ids", uint64(l.MessageIDs))
-	b = frames.Number(b, "frames_per_second", uint64(l.FramesPerSecond))
-	b = frames.Number(b, "frames_burst", uint64(l.FramesBurst))
-	b = frames.Number(b, "ping_seconds", uint64(l.PingEvery/time.Second))
-	return append(b, '}', '}')
+	return append(g.cfg.Limits.Append(b), '}')
 }

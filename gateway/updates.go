@@ -27,7 +27,6 @@ func (g *Gateway) judge(u *user) (at int64) {
 			break
 		}
 		e := u.timed.Take()
-		e.until = 0
 		u.change(e, func() { e.view.Judge(at) })
 		due = append(due, e)
 	}

@@ -20,14 +20,12 @@ type entry struct {
 	view       view.View          // the last update; the counts of a large channel are derived
 	exceptions *events.Exceptions // from which a large channel is derived; nil: unknown, ask the owner
 	firsts     view.Firsts
-	threads    view.Threads // the sum of the threads that they follow here, for the totals
-	until      int64        // when the level changes, if the entry is in user.timed; 0: it is not
-	alarm      alarm.Alarm[*entry]
-	asking     bool   // a question to the owner is in progress
-	answered   int64  // how far in chat.messages the newest answer to one reaches that the view is of
-	pushed     uint32 // newest seq that was sent in a message.new
-	pushedID   string
-	delivered  uint32 // newest seq that was reported as delivered
+	threads    view.Threads        // the sum of the threads that they follow here, for the totals
+	alarm      alarm.Alarm[*entry] // for when the level changes, in user.timed
+	asking     bool                // a question to the owner is in progress
+	answered   int64               // how far in chat.messages the newest answer to one reaches that the view is of
+	pushed     uint32              // newest seq that was sent in a message.new
+	delivered  uint32              // newest seq that was reported as delivered
 	reading    *autoRead
 	unsettled  int64  // offset after the last read event written here; a stamp that covers it includes the event
 	writing    int    // number of such events that are not acknowledged yet
@@ -81,10 +79,9 @@ func (u *user) time(e *entry) {
 	if e.ch != nil {
 		until = e.view.Until()
 	}
-	if until == e.until {
+	if until == e.alarm.At() {
 		return
 	}
-	e.until = until
 	if until == 0 {
 		u.timed.Drop(&e.alarm)
 	} else {

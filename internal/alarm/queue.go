@@ -11,6 +11,14 @@ type Alarm[T any] struct {
 	place int   // in the heap, plus 1; 0: not pending
 }
 
+// At returns the moment of an alarm of a queue, in Unix milliseconds, and 0 if it is not pending.
+func (a *Alarm[T]) At() int64 {
+	if a.place == 0 {
+		return 0
+	}
+	return a.at
+}
+
 // Queue is a set of alarms in the order of their moments, for one goroutine at a time. The zero
 // value is ready to use.
 type Queue[T any] struct{ pending pending[T] }

@@ -159,3 +159,20 @@ func TestManyAlarms(t *testing.T) {
 		t.Errorf("%d are pending", s.Len())
 	}
 }
+
+// At is the moment of an alarm while it is pending.
+func TestAt(t *testing.T) {
+	var q Queue[int]
+	var a, b, c Alarm[int]
+	q.Put(&a, 30)
+	q.Put(&b, 10)
+	q.Put(&c, 20)
+	q.Put(&a, 5)
+	q.Drop(&c)
+	if a.At() != 5 || b.At() != 10 || c.At() != 0 {
+		t.Errorf("at %d, %d and %d", a.At(), b.At(), c.At())
+	}
+	if q.Take(); a.At() != 0 {
+		t.Errorf("an alarm that was taken is at %d", a.At())
+	}
+}

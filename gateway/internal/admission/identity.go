@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -79,7 +80,7 @@ func bearer(r *http.Request) (token string, from int) {
 	if token, ok := auth.Bearer(r.Header); ok {
 		return token, fromHeader
 	}
-	for _, p := range Protocols(r) {
+	for _, p := range protocols(r) {
 		if t, ok := strings.CutPrefix(p, auth.SubprotocolPrefix); ok {
 			return t, fromProtocol
 		}
@@ -87,8 +88,22 @@ func bearer(r *http.Request) (token string, from int) {
 	return "", fromNowhere
 }
 
-// Protocols returns the subprotocols that the client offers.
-func Protocols(r *http.Request) (list []string) {
+// subprotocol is what a client may offer besides the subprotocol with its token. The answer then
+// names this one and not the token.
+const subprotocol = "tidemark.v1"
+
+// Subprotocols returns the subprotocols that the answer may name. A browser fails a connection if
+// the answer names none of its offers. The offer with the token is named only if there is no other.
+func Subprotocols(r *http.Request) []string {
+	offered := protocols(r)
+	if slices.Contains(offered, subprotocol) {
+		return []string{subprotocol}
+	}
+	return slices.DeleteFunc(offered, func(p string) bool { return !strings.HasPrefix(p, auth.SubprotocolPrefix) })
+}
+
+// protocols returns the subprotocols that the client offers.
+func protocols(r *http.Request) (list []string) {
 	for _, h := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for p := range strings.SplitSeq(h, ",") {
 			list = append(list, strings.TrimSpace(p))

@@ -64,7 +64,7 @@ func TestHowATokenIsRefused(t *testing.T) {
 	if who, status, _ := d.Identify(nowhere); status != 0 || who.Denied || who.User != "" || who.Named != "ann" {
 		t.Errorf("nowhere: %d, %+v", status, who)
 	}
-	if got := Protocols(protocol); !slices.Equal(got, []string{"tidemark.v1", "tidemark.bearer.nonsense"}) {
+	if got := protocols(protocol); !slices.Equal(got, []string{"tidemark.v1", "tidemark.bearer.nonsense"}) {
 		t.Errorf("subprotocols: %q", got)
 	}
 }

@@ -26,18 +26,18 @@ func HeadOf(h *events.Head) Head {
 
 // View is a user's view of a channel or a thread: the content of unread.updated.
 type View struct {
-	Channel, Thread           string
-	Member                    bool // in a thread: followed
-	Unread, Mentions, offline uint32
-	Direct                    uint32 // how many of Mentions name the user
-	First, Last               Ref
-	Latest                    Head
+	Channel, Thread string
+	Member          bool // in a thread: followed
+	Archived        bool // listed apart, in no total
 	// Level is the notification level: as it was set, or the level after Until once Judge has
 	// passed that. In a thread it is ALL, whatever its channel has.
-	Level    events.Level
-	Archived bool // listed apart, in no total
-	Epoch    uint32
-	Details  *Details // nil: empty
+	Level                     events.Level
+	Unread, Mentions, offline uint32
+	Direct                    uint32 // how many of Mentions name the user
+	Epoch                     uint32
+	First, Last               Ref
+	Latest                    Head
+	Details                   *Details // nil: empty
 }
 
 // OfDelta returns the user's view in a delta.

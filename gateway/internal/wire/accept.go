@@ -13,8 +13,9 @@ import (
 )
 
 // readBuffer and writeBuffer are the sizes of a connection's permanent buffers. Commands are small,
-// and frames are gathered in a link's buffer, which exists only while there is something to write.
-const readBuffer, writeBuffer = 512, 512
+// and frames are gathered in a link's buffer, which exists only while there is something to write. A
+// smaller buffer for writing would make two writes to the link of most frames.
+const readBuffer, writeBuffer = 256, 512
 
 // Handshake configures the connection that a request becomes.
 type Handshake struct {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"io"
 	"time"
 
@@ -21,7 +22,9 @@ func (c *Conn) First(patience time.Duration, code websocket.StatusCode, reason s
 // Read passes the client's frames to take until the connection ends. It returns why it ended.
 func (c *Conn) Read(take func([]byte)) error {
 	for {
-		kind, r, err := c.ws.Reader(c.ctx)
+		// Without a context, for which the library would keep memory as long as it waits: End ends
+		// the read.
+		kind, r, err := c.ws.Reader(context.Background())
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (c *Conn) write() bool {
 		if isTimeout(err) {
 			c.s.Slow.Inc()
 		}
-		c.cancel() // the reader ends and releases the connection; writing stays true
+		guard.Go("the end of a connection", c.Panicked, c.End) // its reader then releases it; writing stays true
 		return false
 	}
 	c.mu.Lock()
