@@ -7,7 +7,7 @@
 
 const tidemarkSizing = (() => {
   const constants = {
-    pairMemory: 155, pairDisk: 8.6, connectionMemory: 14.3 * 1024, connections: 20_000,
+    pairMemory: 155, pairDisk: 8.6, connectionMemory: 17.1 * 1024, connections: 20_000,
     foldCost: 3.7e-6, publishCost: 8.3e-6, redisCost: 30e-6,
     redis: { json: 960, packed: 460, inbox: 100 },
     pairsOfPartition: 10_000_000, hotShare: 39 / 80,

@@ -20,7 +20,7 @@ const (
 	messageShare, untrimmedDays   = 1.0 / 16, 97.0
 	foldCost, redisCost           = 8.3e-6, 30e-6
 	packed, packedInbox           = 460.0, 100.0
-	connectionMemory, connections = 14.3 * 1024, 20_000.0
+	connectionMemory, connections = 17.1 * 1024, 20_000.0
 	eventSize, replicas, day      = 100.0, 3.0, 86_400.0
 	nodeMemory, hotShare          = 32e9, 39.0 / 80
 )
@@ -31,7 +31,7 @@ func TestScale(t *testing.T) {
 	page := read(t, "docs/scale.md")
 	for path, figures := range map[string][]string{
 		"docs/performance.md": {
-			"155 bytes of memory and 8.6 bytes of disk a pair, 14.3 KiB for a connection", "240 to 460 with", "and 50 to 100 with",
+			"155 bytes of memory and 8.6 bytes of disk a pair, 17.1 KiB for a connection", "240 to 460 with", "and 50 to 100 with",
 			"| Tidemark, fan-out 50 | 8.3 |", "| Tidemark, fan-out 50, with Redis, `json` | 30 |", "gateways of 20,000 connections",
 			"| resident memory with 5M pairs | 500 MiB | 573 MiB |", "| a message into 100,000 members against 2, fan-out off | 1.2 times | 0.9 times |",
 			"used at most 39 CPU seconds per million events: 0.8 cores", "that no cut has written | any | 4.3 |",

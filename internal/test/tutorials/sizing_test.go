@@ -21,7 +21,7 @@ func TestSizing(t *testing.T) {
 	constants := constantsOf(t, page)
 	performance := read(t, "docs/performance.md")
 	for _, figure := range []string{
-		"155 bytes of memory and 8.6 bytes of disk a pair, 14.3 KiB for a connection", "570 to 960 bytes a pair", "240 to 460 with", "and 50 to 100 with",
+		"155 bytes of memory and 8.6 bytes of disk a pair, 17.1 KiB for a connection", "570 to 960 bytes a pair", "240 to 460 with", "and 50 to 100 with",
 		"| Tidemark, fan-out off | 3.7 |", "| Tidemark, fan-out 50 | 8.3 |", "| Tidemark, fan-out 50, with Redis, `json` | 30 |", "gateways of 20,000 connections",
 	} {
 		if !strings.Contains(performance, figure) {
