@@ -106,6 +106,8 @@ const keptPerHold = 1024
 // finish makes the cut visible to readers and clears the dirty marks.
 func (k *cutting) finish() {
 	p := k.Partition
+	p.byID.Trim()
+	p.rules.DirtyChannels, p.spareDirty, p.slots = arena.Trimmed(p.rules.DirtyChannels), arena.Trimmed(p.spareDirty), arena.Trimmed(p.slots)
 	p.exclusive("cut", func() {
 		p.stored.Pending = k.written.Now
 		p.rules.Written = overlay.Written{Now: &overlay.Overlay{}, Digest: k.written.Digest, Hot: k.written.Hot}
@@ -136,8 +138,8 @@ func (p *Partition) eachLocked(refs []uint32, fn func(ref uint32)) {
 	}
 }
 
-// Apply writes the cut without waiting for the disk, because Kafka is the durable log. It takes
-// Lock briefly at its end.
+// Apply writes the cut. Only a large cut and the first one of a store wait for the disk, for Kafka is
+// the durable log. Apply takes Lock briefly at its end.
 func (c *Cut) Apply() error {
 	err := guard.Err("writing a batch", func() error {
 		if err := c.p.writer.Write(c.batch); err != nil {

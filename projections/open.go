@@ -161,7 +161,7 @@ func (p *Partition) load(dir string, tables bool) error {
 	// exist to find that.
 	var hot [16]byte
 	err = guard.Err("reading its records", func() (err error) {
-		if p.cuts, hot, err = store.LoadChain(p.db); err != nil {
+		if p.cuts, hot, err = store.LoadChain(p.db, got.Position == Position{}); err != nil {
 			return err
 		}
 		return p.loadHot()

@@ -67,6 +67,18 @@ func sharedLen(a, b []byte) int {
 	return n
 }
 
+// Trim gives back memory that the last order needed little of.
+func (o *Order) Trim() { o.entries, o.numbers = Trimmed(o.entries), Trimmed(o.numbers) }
+
+// Trimmed returns the list, or nil if most of its memory is unused.
+func Trimmed[T any](list []T) []T {
+	const few, share = 1024, 4
+	if cap(list) > few && cap(list) > share*len(list) {
+		return nil
+	}
+	return list
+}
+
 // HeapBytes is the memory that an Order keeps.
 func (o *Order) HeapBytes() int64 {
 	return ListBytes(o.entries) + ListBytes(o.numbers)

@@ -41,3 +41,20 @@ func TestOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestTrimmed: a list that was long gives its memory back once it is short.
+func TestTrimmed(t *testing.T) {
+	var o Order
+	id := func(i uint32) []byte { return []byte{byte(i >> 8), byte(i)} }
+	for n, keeps := range map[int]bool{10_000: true, 3_000: true, 100: false} {
+		o.Of(10_000, id)
+		most := o.HeapBytes()
+		o.Of(n, id)
+		if o.Trim(); (o.HeapBytes() == most) != keeps || !keeps && o.HeapBytes() != 0 {
+			t.Errorf("%d of 10,000: %d bytes of %d are kept", n, o.HeapBytes(), most)
+		}
+	}
+	if Trimmed(make([]int, 1, 1000)) == nil {
+		t.Error("a short list is given back")
+	}
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/tidemark/tidemark/projections/internal/identity"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
@@ -37,20 +36,10 @@ func Link(batch *pebble.Batch, number uint64, hot keys.Digest) (uint64, error) {
 	return number, errors.Join(err, batch.Set(keys.AppendCut(kb[:0], number), sum[:], nil))
 }
 
-// writeHead writes a header, and a chain of one cut. hot is the digest of the hot records.
-func writeHead(db *pebble.DB, h *identity.Header, hot keys.Digest, o *pebble.WriteOptions) error {
-	batch := db.NewBatch()
-	_, err := Link(batch, 0, hot)
-	err = errors.Join(err, batch.Set([]byte{keys.Header}, h.Append(nil), nil))
-	if err == nil {
-		err = batch.Commit(o)
-	}
-	return errors.Join(err, batch.Close())
-}
-
 // LoadChain reads the chain of a store that has a header. It returns the number of the last cut,
-// and the digest that its hot records must have.
-func LoadChain(db *pebble.DB) (number uint64, hot [16]byte, err error) {
+// and the digest that its hot records must have. empty says that the header is at the beginning of all
+// topics: there may be no cut yet (Writer).
+func LoadChain(db *pebble.DB, empty bool) (number uint64, hot [16]byte, err error) {
 	it, err := db.NewIter(&pebble.IterOptions{LowerBound: []byte{keys.Cut}, UpperBound: []byte{keys.Cut + 1}})
 	if err != nil {
 		return 0, hot, err
@@ -75,6 +64,8 @@ func LoadChain(db *pebble.DB) (number uint64, hot [16]byte, err error) {
 		return 0, hot, err
 	}
 	switch {
+	case empty && len(numbers) == 0:
+		return 0, hot, nil
 	case len(numbers) == 0 || numbers[0] != 0:
 		return 0, hot, errors.New("its first cuts are missing, as if a file had been lost or damaged")
 	case len(numbers) == 1:

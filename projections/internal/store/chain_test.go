@@ -40,7 +40,7 @@ func TestChain(t *testing.T) {
 	db, number := memory(t), uint64(0)
 	for range 5 {
 		number = cut(t, db, number)
-		got, hot, err := LoadChain(db)
+		got, hot, err := LoadChain(db, false)
 		if want := (keys.Digest{number, 7}).Bytes(); err != nil || got != number || hot != want {
 			t.Errorf("cut %d: number %d, digest %x, %v", number, got, hot, err)
 		}
@@ -78,7 +78,7 @@ func TestLostCuts(t *testing.T) {
 	} {
 		db := memory(t)
 		c.lose(db)
-		if number, _, err := LoadChain(db); err == nil || !strings.Contains(err.Error(), c.want) {
+		if number, _, err := LoadChain(db, false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: number %d, %v; want %q", name, number, err, c.want)
 		}
 	}

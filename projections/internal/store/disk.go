@@ -5,7 +5,7 @@ import "github.com/cockroachdb/pebble/v2"
 // Disk describes the space that a store uses on its disk.
 type Disk struct {
 	Bytes       uint64   // size of all its files
-	Written     uint64   // bytes that Pebble has written since it was opened: its log, flushes and compactions
+	Written     uint64   // bytes that Pebble has written since it was opened: its log, flushes, compactions, and the tables of large batches
 	Levels      []uint64 // size of the tables of each level, in bytes
 	L0Sublevels int32    // Pebble delays writes beyond 12
 	ReadAmp     int      // tables that one read may have to search
@@ -22,7 +22,7 @@ func (f *Fuse) Disk(db *pebble.DB) Disk {
 		Debt: m.Compact.EstimatedDebt, Compactions: m.Compact.Count, Stalls: f.stalls.Load()}
 	for i := range m.Levels {
 		d.Levels = append(d.Levels, uint64(m.Levels[i].AggregateSize()))
-		d.Written += m.Levels[i].TableBytesFlushed + m.Levels[i].TableBytesCompacted
+		d.Written += m.Levels[i].TableBytesFlushed + m.Levels[i].TableBytesCompacted + m.Levels[i].TableBytesIngested
 	}
 	return d
 }

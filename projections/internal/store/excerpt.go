@@ -111,5 +111,11 @@ func (x *excerpt) asked() error {
 
 // head writes the header and a chain of one cut.
 func (x *excerpt) head(h *identity.Header) error {
-	return writeHead(x.to, h, x.hot, pebble.NoSync)
+	batch := x.to.NewBatch()
+	_, err := Link(batch, 0, x.hot)
+	err = errors.Join(err, batch.Set([]byte{keys.Header}, h.Append(nil), nil))
+	if err == nil {
+		err = batch.Commit(pebble.NoSync)
+	}
+	return errors.Join(err, batch.Close())
 }

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -170,10 +172,17 @@ func (f *Fuse) Unlock() error {
 	return lock.Close()
 }
 
-// Link implements vfs.FS.
-func (f *Fuse) Link(oldname, newname string) error {
-	f.do(func() error { return f.FS.Link(oldname, newname) })
-	return nil
+// Link implements vfs.FS. It returns the error of a file system without hard links: Pebble copies the
+// file then.
+func (f *Fuse) Link(oldname, newname string) (without error) {
+	f.do(func() error {
+		err := f.FS.Link(oldname, newname)
+		if errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.EXDEV) || errors.Is(err, syscall.EMLINK) {
+			without, err = err, nil
+		}
+		return err
+	})
+	return without
 }
 
 // RemoveAll implements vfs.FS.

@@ -35,6 +35,10 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 		LBaseMaxBytes:         64 << 20,
 		MaxOpenFiles:          1000,
 	}
+	// A table that waits behind a memtable would be named in Pebble's log before a copy of the store
+	// finds it, and an error at that moment would let a flush wait for ever. Pebble flushes the memtable
+	// first instead.
+	po.Experimental.DisableIngestAsFlushable = func() bool { return true }
 	if po.MemTableSize == 0 {
 		po.MemTableSize = 16 << 20
 	}
