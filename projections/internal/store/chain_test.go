@@ -38,6 +38,9 @@ func memory(t *testing.T) *pebble.DB {
 // cuts.
 func TestChain(t *testing.T) {
 	db, number := memory(t), uint64(0)
+	if got, hot, err := LoadChain(db, true); got != 0 || hot != [16]byte{} || err != nil {
+		t.Errorf("before the first cut: number %d, digest %x, %v", got, hot, err)
+	}
 	for range 5 {
 		number = cut(t, db, number)
 		got, hot, err := LoadChain(db, false)
@@ -58,6 +61,10 @@ func TestLostCuts(t *testing.T) {
 		"the first cuts": {func(db *pebble.DB) {
 			_ = cut(t, db, 3)
 			_ = cut(t, db, 4)
+		}, "first cuts are missing"},
+		"the first cut, behind the header that Writer writes before it": {func(db *pebble.DB) {
+			_ = db.Set([]byte{keys.Header}, nil, nil)
+			_ = cut(t, db, 1)
 		}, "first cuts are missing"},
 		"cuts in the middle": {func(db *pebble.DB) {
 			_ = cut(t, db, cut(t, db, 0))

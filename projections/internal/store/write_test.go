@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -201,6 +203,51 @@ func (s snapping) Link(oldname, newname string) error {
 func (s snapping) Remove(name string) error {
 	s.crash()
 	return s.FS.Remove(name)
+}
+
+// TestTablesDoNotWait: tables never wait behind a memtable. If they did, Pebble's log would name them,
+// and a copy of the store that is made at that moment would lack them.
+func TestTablesDoNotWait(t *testing.T) {
+	s := &written{T: t, fs: vfs.NewMem()}
+	s.open(nil)
+	for n := range 10 {
+		s.w.Large = n % 2 << 20
+		batch := s.db.NewBatch()
+		_ = batch.Set([]byte("C"), []byte(fmt.Sprint(n)), nil)
+		if err := s.w.Write(batch); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.records()["C"]; got != fmt.Sprint(n) {
+			t.Errorf("after batch %d the store has %q", n, got)
+		}
+	}
+	if m := s.db.Metrics(); m.Flush.AsIngestCount != 0 || m.Total().TablesIngested != 5 {
+		t.Errorf("%d tables, of which %d waited", m.Total().TablesIngested, m.Flush.AsIngestTableCount)
+	}
+	s.close()
+}
+
+// linkless is a file system without hard links.
+type linkless struct{ vfs.FS }
+
+func (linkless) Link(string, string) error {
+	return &os.LinkError{Op: "link", Err: syscall.ENOTSUP}
+}
+
+// TestWithoutHardLinks: on a disk without hard links, Pebble copies the tables.
+func TestWithoutHardLinks(t *testing.T) {
+	s := &written{T: t, fs: linkless{vfs.NewMem()}}
+	s.open(nil)
+	s.w.Large = 0
+	batch := s.db.NewBatch()
+	_ = batch.Set([]byte("C"), []byte("value"), nil)
+	if err := s.w.Write(batch); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.records()["C"]; got != "value" {
+		t.Errorf("the store has %q", got)
+	}
+	s.close()
 }
 
 // TestCrowded: while compactions are far behind, a large batch goes through the log, for which
