@@ -262,5 +262,5 @@ func (g *Gateway) helloFrame(c *conn, u *user) []byte {
 	if id := obs.RequestID(c.Context()); id != "" {
 		b = frames.Text(b, "request_id", id)
 	}
-	return append(g.cfg.Limits.Append(b), '}')
+	return append(admission.AppendLimits(b, &g.cfg.Limits), '}')
 }

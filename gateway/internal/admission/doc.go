@@ -4,5 +4,6 @@
 //
 //	door.go       requests that are refused for any caller: rates, origins, tokens in the URL
 //	identity.go   the identity of the caller, from the token or the URL
+//	limits.go     the limits that a greeting tells a client
 //	audit.go      refusals in the audit log
 package admission

@@ -3,8 +3,6 @@ package bounds
 import (
 	"cmp"
 	"time"
-
-	"github.com/tidemark/tidemark/gateway/internal/frames"
 )
 
 // Limits limit the costs of one client (docs/security.md). Zero values become the defaults named
@@ -60,16 +58,4 @@ func (l Limits) WithDefaults() Limits {
 	l.PerUser = cmp.Or(l.PerUser, 32)
 	l.Snapshots = cmp.Or(l.Snapshots, 32)
 	return l
-}
-
-// Append appends the field limits, with what a client has to know.
-func (l *Limits) Append(b []byte) []byte {
-	b = append(frames.Key(b, "limits"), '{')
-	b = frames.Number(b, "frame_bytes", uint64(l.FrameBytes))
-	b = frames.Number(b, "focused", uint64(l.Focused))
-	b = frames.Number(b, "message_ids", uint64(l.MessageIDs))
-	b = frames.Number(b, "frames_per_second", uint64(l.FramesPerSecond))
-	b = frames.Number(b, "frames_burst", uint64(l.FramesBurst))
-	b = frames.Number(b, "ping_seconds", uint64(l.PingEvery/time.Second))
-	return append(b, '}')
 }
