@@ -19,5 +19,5 @@ func pebbleOptions(dir string, o Options) *pebble.Options {
 	return store.PebbleOptions(store.NewFuse(dir, o.store(), func(error) {}), o.store())
 }
 
-// CutIntoTables lets every cut but the first of a store become tables.
+// CutIntoTables lets every cut become tables.
 func (p *Partition) CutIntoTables() { p.writer.Large = 0 }

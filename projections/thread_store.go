@@ -19,7 +19,7 @@ func (k *cutting) cutThreads() {
 	for ti := range k.rules.DirtyThreads {
 		t := k.rules.Threads.At(ti)
 		k.note(t.Channel, k.rules.Channels.At(t.Channel))
-		channel, id := k.rules.Blobs.Get(k.rules.Channels.At(t.Channel).ID), k.rules.Blobs.Get(t.ID)
+		channel, id := k.channelID(t.Channel), k.rules.Blobs.Get(t.ID)
 		k.cutSet(&t.Live, channel, keys.HotReplies, id)
 		k.cutSet(&t.Casts, channel, keys.HotBroadcasts, id)
 		k.cutSet(&t.Alls, channel, keys.HotThreadAlls, id)

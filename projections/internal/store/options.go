@@ -53,8 +53,8 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 }
 
 // Survey examines a directory before Pebble opens it, and reports whether it has tables. A directory
-// with tables has state: Pebble syncs the log that it makes a table from before, and Writer makes none
-// before the first batch is synced.
+// with tables has state: Pebble syncs the log that it makes a table from before it writes the table,
+// and Writer makes none before a batch or a header is synced.
 //
 // A directory without tables, logs and manifest is the result of a crash while the store was
 // created: the marker that names the manifest reached the disk, but the manifest did not. Nothing

@@ -25,7 +25,7 @@ type Writer struct {
 	fs      vfs.FS
 	dir     string
 	options sstable.WriterOptions
-	empty   *identity.Header // of the store while it has no batch; nil: the disk has one, see Survey
+	empty   *identity.Header // of a store without a batch; nil once the disk has a batch or a header, see Survey
 
 	Large int // a batch of more bytes is large
 }
