@@ -24,7 +24,7 @@ type plantedBug struct {
 var plantedBugs = []plantedBug{
 	{"position outside the batch", "projections/cut.go",
 		"	err := k.batch.Set([]byte{keys.Header}, k.rules.Scratch, nil)",
-		"	if planted(`position outside the batch`) {\n		_ = k.db.Set([]byte{keys.Header}, k.rules.Scratch, pebble.Sync)\n	}\n" +
+		"	if planted(`position outside the batch`) {\n		_ = k.db.Set([]byte{keys.Header}, k.rules.Scratch, nil)\n	}\n" +
 			"	err := k.batch.Set([]byte{keys.Header}, k.rules.Scratch, nil)"},
 	{"committed before it is acknowledged", "processor/internal/steps/draining.go",
 		"	w.out.Publish(w, w.outgoing())",
