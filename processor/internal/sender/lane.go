@@ -87,13 +87,15 @@ func (l *lane) add(s *Sender, records Records, w *sorting, at int32, now int64, 
 		b.Grow(l.last)
 		l.queue = append(l.queue, b)
 	}
-	p.Expect()
-	b.promises = append(b.promises, p)
+	if n := len(b.promises); n == 0 || b.promises[n-1] != p {
+		p.Expect()
+		b.promises = append(b.promises, p)
+	}
 	was := b.Size()
 	for {
 		b.Append(r, now)
 		count++
-		if at = w.next[at]; at < 0 {
+		if at = w.after(at); at < 0 {
 			break
 		}
 		if records.Read(at, r); !b.Fits(r, l.limit) {

@@ -146,31 +146,39 @@ func (s *Sender) Send(ctx context.Context, records Records, p Promise) error {
 		w = newSorting()
 	}
 	defer s.works.Put(w)
-	s.sort(w, records)
 	defer w.clear()
 	now := time.Now().UnixMilli()
-	for i, l := range w.lanes {
-		for next := w.heads[i]; next >= 0; {
-			if err := s.wait(ctx); err != nil {
-				s.begin(w.lanes[:i+1])
-				return err
-			}
-			was := next
-			next = s.add(l, records, w, was, now, p)
-			if next >= 0 {
-				s.begin(w.lanes[i : i+1])
+	defer func() { s.begin(w.lanes) }()
+	n := int32(records.Len()) //nolint:gosec // fewer fit into memory
+	for from := int32(0); from < n; from += group {
+		s.sort(w, records, from, min(from+group, n))
+		for i, l := range w.lanes {
+			for next := w.heads[i]; next >= 0; {
+				if err := s.wait(ctx, w.lanes); err != nil {
+					return err
+				}
+				if next = s.add(l, records, w, next, now, p); next >= 0 {
+					s.begin(w.lanes[i : i+1])
+				}
 			}
 		}
 	}
-	s.begin(w.lanes)
 	return nil
 }
 
-// wait waits until there is room.
-func (s *Sender) wait(ctx context.Context) error {
+// group is how many records are sorted by lane, and then added, at a time. They stay in the CPU's
+// caches while each lane picks its own.
+const group = 512
+
+// wait waits until there is room. Before it waits, it sends what the caller has added to lanes,
+// which may be what takes the room.
+func (s *Sender) wait(ctx context.Context, lanes []*lane) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bytes >= int64(s.cfg.BufferedBytes) && s.failed == nil {
+		s.mu.Unlock()
+		s.begin(lanes)
+		s.mu.Lock()
 		defer guard.OnDone(ctx, "the end of a wait for room", guard.Log(s.cfg.Log, "a set waits for room"), s.room.Broadcast)()
 		for s.bytes >= int64(s.cfg.BufferedBytes) && s.failed == nil && ctx.Err() == nil {
 			s.room.Wait()
@@ -182,12 +190,12 @@ func (s *Sender) wait(ctx context.Context) error {
 	return s.failed
 }
 
-// sorting groups records by lane: lists of their places, in one array.
+// sorting has the lanes of a call of Send, and the records that are added now by lane.
 type sorting struct {
 	lanes []*lane
-	heads []int32 // place of the first record of each lane
+	heads []int32 // place of the first record of each lane, -1: none
 	tails []int32
-	next  []int32 // place of the next record of the same lane; -1: none
+	next  [group]int32 // place of the next record of the same lane, at place % group; -1: none
 	place map[*lane]int
 	one   kgo.Record // the record that is being added
 }
@@ -201,30 +209,35 @@ func (w *sorting) clear() {
 	w.lanes, w.heads, w.tails = w.lanes[:0], w.heads[:0], w.tails[:0]
 }
 
-// sort groups records by lane.
-func (s *Sender) sort(w *sorting, records Records) {
-	n := records.Len()
-	if cap(w.next) < n {
-		w.next = make([]int32, n)
+// after returns the place of the next record of the same lane, or -1.
+func (w *sorting) after(at int32) int32 { return w.next[at%group] }
+
+// sort groups the records from from up to end by lane.
+func (s *Sender) sort(w *sorting, records Records, from, end int32) {
+	for i := range w.heads {
+		w.heads[i] = -1
 	}
-	w.next = w.next[:n]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var t *topic
-	for i := range int32(n) { //nolint:gosec // fewer fit into memory
+	for i := from; i < end; i++ {
 		name, partition := records.Place(i)
 		if t == nil || t.name != name {
 			t = s.topic(name)
 		}
 		l := t.lane(partition)
-		w.next[i] = -1
+		w.next[i%group] = -1
 		at, ok := w.place[l]
-		if !ok {
+		switch {
+		case !ok:
 			w.place[l] = len(w.lanes)
 			w.lanes, w.heads, w.tails = append(w.lanes, l), append(w.heads, i), append(w.tails, i)
 			continue
+		case w.heads[at] < 0:
+			w.heads[at] = i
+		default:
+			w.next[w.tails[at]%group] = i
 		}
-		w.next[w.tails[at]] = i
 		w.tails[at] = i
 	}
 }
