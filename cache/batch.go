@@ -39,7 +39,7 @@ type delta struct {
 	lastRead   []byte      // id of the last message that the user has read
 	record     *kgo.Record // its record
 	mover      *kgo.Record // the record that states which device moved the pointer, nil if none does
-	next       int32       // index of the same user's next delta, -1 for none
+	next       int32       // index of the same user's delta before, -1 for none
 	userLen    uint8
 	channelLen uint8
 	toPublish  bool // to be published
@@ -75,10 +75,10 @@ type channel struct {
 
 // user groups the deltas of one user in a batch. All are of one partition.
 type user struct {
-	id          []byte
-	hash        uint64
-	part        *part
-	first, last int32
+	id    []byte
+	hash  uint64
+	part  *part
+	first int32 // its newest delta, then through delta.next
 }
 
 // updated reports whether the channel has labels or is archived, so that readers must fetch its
@@ -119,6 +119,7 @@ type batch struct {
 	scratch                  events.UnreadDelta
 	scratchChannel           channel
 	values                   []byte // the bytes of values, see delta.from
+	warmed                   byte   // keeps warm from being left out by the compiler
 
 	tally   tally
 	lastBad error // last bad record of the batch, with its place
@@ -142,6 +143,29 @@ func (b *batch) reset(n int) {
 // replaces reports whether a later value, stamped now, replaces an earlier one of the same key. If
 // neither stamp dominates the other, the later value wins.
 func replaces(was, now *events.Stamp) bool { return now.Dominates(*was) || !was.Dominates(*now) }
+
+// ahead is how many records or deltas are warmed before they are used.
+const ahead = 64
+
+// warm loads what adding records of tidemark.unread needs. A large batch does not fit into the CPU's
+// caches; the misses of several records overlap.
+func (b *batch) warm(records []*kgo.Record) {
+	var deltas, users [ahead]int32
+	for i, r := range records {
+		deltas[i] = b.byKey.Load(xxh3.Hash128(r.Key).Lo)
+		users[i] = b.byUser.Load(xxh3.Hash(r.Key[:max(0, bytes.IndexByte(r.Key, 0))]))
+	}
+	sum := byte(0)
+	for i := range records {
+		if n := deltas[i]; n >= 0 {
+			sum += b.deltas[n].key[0]
+		}
+		if n := users[i]; n >= 0 {
+			sum += b.users[n].id[0]
+		}
+	}
+	b.warmed = sum
+}
 
 // addUnread adds a record of tidemark.unread from p.
 func (b *batch) addUnread(r *kgo.Record, p *part) {
@@ -223,7 +247,7 @@ func (b *batch) join(was, d *delta) {
 	*was = *d
 }
 
-// attach appends delta n to the list of its user.
+// attach adds delta n to the list of its user.
 func (b *batch) attach(n int32) {
 	id, p := b.deltas[n].userID(), b.deltas[n].part
 	hash := xxh3.Hash(id)
@@ -233,12 +257,10 @@ func (b *batch) attach(n int32) {
 		return u.hash == hash && u.part == p && bytes.Equal(u.id, id)
 	})
 	if at == next {
-		b.users = append(b.users, user{id: id, hash: hash, part: p, first: n, last: n})
+		b.users = append(b.users, user{id: id, hash: hash, part: p, first: n})
 		return
 	}
-	u := &b.users[at]
-	b.deltas[u.last].next = n
-	u.last = n
+	b.deltas[n].next, b.users[at].first = b.users[at].first, n
 }
 
 // addChannel adds a record of tidemark.channels from p.

@@ -19,7 +19,7 @@ func TestBatchKeepsTheNewestOfEachKey(t *testing.T) {
 		small("u", "c", 3, 0), small("u", "c", 2, 0), // the last record came late
 		small("v", "c", 2, 0), small("u", "e", 1, 0),
 	)
-	if got, want := describe(b), "u: c@1.3.0.0 d@1.1.0.0 e@1.1.0.0; v: c@1.2.0.0; "; got != want {
+	if got, want := describe(b), "u: e@1.1.0.0 d@1.1.0.0 c@1.3.0.0; v: c@1.2.0.0; "; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if b.tally.coalesced != 3 || b.tally.records != 7 || b.tally.unread != 7 {

@@ -177,8 +177,11 @@ func (s *session) join(fetches kgo.Fetches) (touched []*part, oldest time.Time, 
 			if at := f.Records[0].Timestamp; oldest.IsZero() || at.Before(oldest) {
 				oldest = at
 			}
-			for _, r := range f.Records {
+			for i, r := range f.Records {
 				last = r
+				if i%ahead == 0 && f.Topic == s.cfg.Unread {
+					b.warm(f.Records[i:min(i+ahead, len(f.Records))])
+				}
 				switch {
 				case r.Attrs.IsControl():
 				case s.cache.blamed.Skips(r):

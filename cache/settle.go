@@ -4,6 +4,9 @@ package cache
 // which a query to Redis is needed.
 func (b *batch) settle() {
 	for i := range b.deltas {
+		if i%ahead == 0 {
+			b.warmKnown(b.deltas[i:min(i+ahead, len(b.deltas))])
+		}
 		d := &b.deltas[i]
 		var ok bool
 		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.now.stamp) {
@@ -25,6 +28,9 @@ func (b *batch) settle() {
 // stale or skipped.
 func (b *batch) learn() {
 	for i := range b.deltas {
+		if i%ahead == 0 {
+			b.warmKnown(b.deltas[i:min(i+ahead, len(b.deltas))])
+		}
 		d := &b.deltas[i]
 		b.tally.ended(d.state)
 		switch {
@@ -48,4 +54,15 @@ func (b *batch) learn() {
 			c.part.table.put(c.id, c.known)
 		}
 	}
+}
+
+// warmKnown loads the slots of deltas in the tables of known values.
+func (b *batch) warmKnown(deltas []delta) {
+	sum := uint64(0)
+	for i := range deltas {
+		if t := deltas[i].part.table; t.count > 0 {
+			sum += t.slots[t.home(deltas[i].id)].id.Lo
+		}
+	}
+	b.warmed = byte(sum)
 }
