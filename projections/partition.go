@@ -42,6 +42,7 @@ type Partition struct {
 	planted   func(where string) // as in Options
 
 	outMerging  []receipts.Due
+	outCondense receipts.Condenser
 	merging     []receipts.Entry
 	sorter      receipts.Sorter
 	byID        arena.Order

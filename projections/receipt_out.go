@@ -45,7 +45,7 @@ func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts
 	if c.Flags&state.ChannelDeleted != 0 || len(list) == 0 { // empty if all receipts belonged to users who are erased now
 		return
 	}
-	for _, o := range receipts.Condense(list, p.compareIDs) {
+	for _, o := range p.outCondense.Condense(list, p.compareIDs) {
 		t.spend(1)
 		r := events.Receipt{UserID: p.rules.UserID(o.User), Seq: o.Seq, At: o.At, MessageID: p.rules.IDInDeltas(c, o.Seq, &p.outFanOut)}
 		switch o.Kind {

@@ -29,20 +29,19 @@ type Due struct {
 	At        int64
 }
 
-// Condense sorts the receipts of a channel by user, kind and seq, in place, and drops redundant
-// ones. Of each user it keeps the furthest read, and the furthest read with threads if that is less
-// far; of each delivery and view of a message it keeps the earliest. ids orders two users with the
-// same hash: their indexes would not do, because they depend on which channels have left memory.
-func Condense(list []Due, ids func(a, b uint32) int) []Due {
-	slices.SortFunc(list, func(a, b Due) int {
-		switch {
-		case a.Hash != b.Hash: // nearly always: hardly any user reads twice before a drain
-			return cmp.Compare(a.Hash, b.Hash)
-		case a.User != b.User:
-			return ids(a.User, b.User)
-		}
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
-	})
+// Condenser condenses the receipts of one channel after the other. It reuses its memory.
+type Condenser struct {
+	keys   []uint64 // the hash of each receipt's user, and below it the receipt's index
+	sorted []Due
+}
+
+// Condense sorts the receipts of a channel by user, kind and seq, and drops redundant ones. Of each
+// user it keeps the furthest read, and the furthest read with threads if that is less far; of each
+// delivery and view of a message it keeps the earliest. ids orders two users with the same hash:
+// their indexes would not do, because they depend on which channels have left memory. The result is
+// valid until the next call.
+func (p *Condenser) Condense(list []Due, ids func(a, b uint32) int) []Due {
+	list = p.sort(list, ids)
 	keep := list[:0]
 	for i, o := range list {
 		upTo := o.Kind == OutRead || o.Kind == OutWithThreads
@@ -57,6 +56,37 @@ func Condense(list []Due, ids func(a, b uint32) int) []Due {
 		keep = append(keep, o)
 	}
 	return keep
+}
+
+// sort sorts by numbers first, which is several times as fast as comparing receipts. Hardly any user
+// reads twice before a drain.
+func (p *Condenser) sort(list []Due, ids func(a, b uint32) int) []Due {
+	keys := p.keys[:0]
+	for i := range list {
+		keys = append(keys, uint64(list[i].Hash)<<32|uint64(i))
+	}
+	slices.Sort(keys)
+	out := p.sorted[:0]
+	for _, key := range keys {
+		out = append(out, list[uint32(key)]) //nolint:gosec // the lower half
+	}
+	for from := 0; from < len(out); {
+		end := from + 1
+		for end < len(out) && out[end].Hash == out[from].Hash {
+			end++
+		}
+		if end > from+1 {
+			slices.SortFunc(out[from:end], func(a, b Due) int {
+				if a.User != b.User {
+					return ids(a.User, b.User)
+				}
+				return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq), cmp.Compare(b.At, a.At))
+			})
+		}
+		from = end
+	}
+	p.keys, p.sorted = keys, out
+	return out
 }
 
 // withoutRead removes the read of a user, which is the first of their receipts at the end of the list,

@@ -14,6 +14,7 @@ func TestCondense(t *testing.T) {
 	due := func(kind uint8, user, seq uint32, at int64) Due {
 		return Due{Hash: 100 - user/2, Kind: kind, User: user, Seq: seq, At: at} // two users have the same hash
 	}
+	var condense Condenser
 	for name, x := range map[string]struct{ all, want []Due }{
 		"nothing": {},
 		"the furthest": {
@@ -37,7 +38,7 @@ func TestCondense(t *testing.T) {
 			[]Due{due(OutRead, 1, 4, 7), due(OutWithThreads, 1, 3, 6)},
 		},
 	} {
-		if got := Condense(slices.Clone(x.all), func(a, b uint32) int { return cmp.Compare(a, b) }); !slices.Equal(got, x.want) {
+		if got := condense.Condense(slices.Clone(x.all), func(a, b uint32) int { return cmp.Compare(a, b) }); !slices.Equal(got, x.want) {
 			t.Errorf("%s: %v, want %v", name, got, x.want)
 		}
 	}
@@ -46,6 +47,7 @@ func TestCondense(t *testing.T) {
 // TestCondenseKeepsTheFurthest compares Condense with what its comment says, computed for each user
 // and kind by itself.
 func TestCondenseKeepsTheFurthest(t *testing.T) {
+	var condense Condenser
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Due {
 			user := rapid.Uint32Range(1, 5).Draw(t, "user")
@@ -72,7 +74,7 @@ func TestCondenseKeepsTheFurthest(t *testing.T) {
 		slices.SortFunc(want, func(a, b Due) int {
 			return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.User, b.User), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Seq, b.Seq))
 		})
-		if got := Condense(slices.Clone(all), func(a, b uint32) int { return cmp.Compare(a, b) }); !slices.Equal(got, want) {
+		if got := condense.Condense(slices.Clone(all), func(a, b uint32) int { return cmp.Compare(a, b) }); !slices.Equal(got, want) {
 			t.Fatalf("%v\ngot  %v\nwant %v", all, got, want)
 		}
 	})
