@@ -167,6 +167,21 @@ func (b *batch) warm(records []*kgo.Record) {
 	b.warmed = sum
 }
 
+// warmDeltas loads the newest delta of each user, and its bytes.
+func (b *batch) warmDeltas(users []user) {
+	sum := byte(0)
+	for i := range users {
+		sum += byte(b.deltas[users[i].first].state)
+	}
+	for i := range users {
+		d := &b.deltas[users[i].first]
+		if sum += d.key[0]; d.from < d.to {
+			sum += b.values[d.from]
+		}
+	}
+	b.warmed = sum
+}
+
 // addUnread adds a record of tidemark.unread from p.
 func (b *batch) addUnread(r *kgo.Record, p *part) {
 	b.tally.unread++

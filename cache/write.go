@@ -90,6 +90,9 @@ func (w *writer) write(ctx context.Context, b *batch) error {
 		})
 	}
 	for i := range b.users {
+		if i%ahead == 0 {
+			b.warmDeltas(b.users[i:min(i+ahead, len(b.users))])
+		}
 		for next := b.users[i].first; next >= 0; {
 			if next = current().addUser(&b.users[i], next); c.full() {
 				send()
