@@ -150,10 +150,14 @@ const ahead = 64
 // warm loads what adding records of tidemark.unread needs. A large batch does not fit into the CPU's
 // caches; the misses of several records overlap.
 func (b *batch) warm(records []*kgo.Record) {
-	var deltas, users [ahead]int32
+	var keys, ids [ahead]uint64
 	for i, r := range records {
-		deltas[i] = b.byKey.Load(xxh3.Hash128(r.Key).Lo)
-		users[i] = b.byUser.Load(xxh3.Hash(r.Key[:max(0, bytes.IndexByte(r.Key, 0))]))
+		keys[i] = xxh3.Hash128(r.Key).Lo
+		ids[i] = xxh3.Hash(r.Key[:max(0, bytes.IndexByte(r.Key, 0))])
+	}
+	var deltas, users [ahead]int32
+	for i := range records {
+		deltas[i], users[i] = b.byKey.Load(keys[i]), b.byUser.Load(ids[i])
 	}
 	sum := byte(0)
 	for i := range records {
