@@ -60,12 +60,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 			pending := c.Pending
 			c.Pending = 0
 			if pending&state.OutMembersChanged != 0 {
-				p.outFanOut.Begin(c)
-				p.rules.EachMember(c, func(ref uint32, r *state.Row) {
-					p.drainRow(d, ref, c, r, true)
-					t.spend(1)
-				})
-				p.outFanOut.End()
+				p.drainMembers(d, c, t)
 			}
 			if pending&state.OutRecordChanged != 0 && d != nil {
 				p.drainChannel(d, c, pending&state.OutUpdated != 0)
@@ -79,6 +74,22 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 	p.drainFarewells(d, t)
 	p.rules.Unlist()
 	p.rules.Origins = p.rules.Origins[:0]
+}
+
+// drainMembers emits the deltas of all members of a small channel.
+func (p *Partition) drainMembers(d *Deltas, c *state.Channel, t *turn) {
+	refs := p.outMembers[:0]
+	p.rules.EachMember(c, func(ref uint32, _ *state.Row) { refs = append(refs, ref) })
+	p.outFanOut.Begin(c)
+	for i, ref := range refs {
+		if d != nil {
+			warming.Members(&p.rules.State, warming.Due(refs, i))
+		}
+		p.drainRow(d, ref, c, p.rules.Rows.At(ref), true)
+		t.spend(1)
+	}
+	p.outFanOut.End()
+	p.outMembers = refs
 }
 
 // DrainRecords appends the records of changed channels, which a Drain without fan-out leaves. It

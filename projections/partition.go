@@ -54,6 +54,7 @@ type Partition struct {
 	outBuf      []byte
 	outRead     []byte // id of the delta's last_read
 	outFanOut   state.FanOut
+	outMembers  []uint32 // rows of the channel that is fanned out
 	out         events.UnreadDelta
 	outChannel  events.ChannelRecord
 	outRecord   events.ReceiptsRecord

@@ -41,6 +41,18 @@ func Rows(p *state.State, rows []state.OutRow) {
 	}
 }
 
+// Members touches the memory of rows of one channel whose deltas are next.
+func Members(p *state.State, rows []uint32) {
+	w := &p.Warmth
+	for _, ref := range rows {
+		w.Sum += uint64(p.Rows.At(ref).User)
+	}
+	for _, ref := range rows {
+		r := p.Rows.At(ref)
+		w.Sum += uint64(p.RareOf(r).LastD) + uint64(p.Users.At(r.User).ShortLen) + p.PeekShown(r)
+	}
+}
+
 // Channels touches the memory of channels whose records are next.
 func Channels(p *state.State, channels []uint32) {
 	w := &p.Warmth
