@@ -159,31 +159,27 @@ func (b *batch) warm(records []*kgo.Record) {
 	for i := range records {
 		deltas[i], users[i] = b.byKey.Load(keys[i]), b.byUser.Load(ids[i])
 	}
-	sum := byte(0)
 	for i := range records {
 		if n := deltas[i]; n >= 0 {
-			sum += b.deltas[n].key[0]
+			b.warmed += b.deltas[n].key[0]
 		}
 		if n := users[i]; n >= 0 {
-			sum += b.users[n].id[0]
+			b.warmed += b.users[n].id[0]
 		}
 	}
-	b.warmed = sum
 }
 
 // warmDeltas loads the newest delta of each user, and its bytes.
 func (b *batch) warmDeltas(users []user) {
-	sum := byte(0)
 	for i := range users {
-		sum += byte(b.deltas[users[i].first].state)
+		b.warmed += byte(b.deltas[users[i].first].state)
 	}
 	for i := range users {
 		d := &b.deltas[users[i].first]
-		if sum += d.key[0]; d.from < d.to {
-			sum += b.values[d.from]
+		if b.warmed += d.key[0]; d.from < d.to {
+			b.warmed += b.values[d.from]
 		}
 	}
-	b.warmed = sum
 }
 
 // addUnread adds a record of tidemark.unread from p.

@@ -3,11 +3,7 @@ package cache
 // settle compares the values with the known values in Redis. It marks the stale ones, and those for
 // which a query to Redis is needed.
 func (b *batch) settle() {
-	for i := range b.deltas {
-		if i%ahead == 0 {
-			b.warmKnown(b.deltas[i:min(i+ahead, len(b.deltas))])
-		}
-		d := &b.deltas[i]
+	for d := range b.known {
 		var ok bool
 		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.now.stamp) {
 			d.state = stale
@@ -27,11 +23,7 @@ func (b *batch) settle() {
 // learn remembers the new values in Redis and counts outcomes. By then every value is written,
 // stale or skipped.
 func (b *batch) learn() {
-	for i := range b.deltas {
-		if i%ahead == 0 {
-			b.warmKnown(b.deltas[i:min(i+ahead, len(b.deltas))])
-		}
-		d := &b.deltas[i]
+	for d := range b.known {
 		b.tally.ended(d.state)
 		switch {
 		case d.state == applied && d.gone:
@@ -56,13 +48,17 @@ func (b *batch) learn() {
 	}
 }
 
-// warmKnown loads the slots of deltas in the tables of known values.
-func (b *batch) warmKnown(deltas []delta) {
+// known yields the deltas. Before, it loads their slots in the tables of known values.
+func (b *batch) known(yield func(*delta) bool) {
 	sum := uint64(0)
-	for i := range deltas {
-		if t := deltas[i].part.table; t.count > 0 {
-			sum += t.slots[t.home(deltas[i].id)].id.Lo
+	for i := range b.deltas {
+		for j := i; i%ahead == 0 && j < min(i+ahead, len(b.deltas)); j++ {
+			if t := b.deltas[j].part.table; t.count > 0 {
+				sum += t.slots[t.home(b.deltas[j].id)].id.Lo
+			}
+		}
+		if b.warmed = byte(sum); !yield(&b.deltas[i]) {
+			return
 		}
 	}
-	b.warmed = byte(sum)
 }

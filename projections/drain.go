@@ -78,18 +78,15 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 
 // drainMembers emits the deltas of all members of a small channel.
 func (p *Partition) drainMembers(d *Deltas, c *state.Channel, t *turn) {
-	refs := p.outMembers[:0]
-	p.rules.EachMember(c, func(ref uint32, _ *state.Row) { refs = append(refs, ref) })
+	p.outMembers = p.outMembers[:0]
+	p.rules.EachMember(c, func(ref uint32, _ *state.Row) { p.outMembers = append(p.outMembers, ref) })
 	p.outFanOut.Begin(c)
-	for i, ref := range refs {
-		if d != nil {
-			warming.Members(&p.rules.State, warming.Due(refs, i))
-		}
+	for i, ref := range p.outMembers {
+		warming.Members(&p.rules.State, warming.Due(p.outMembers, i))
 		p.drainRow(d, ref, c, p.rules.Rows.At(ref), true)
 		t.spend(1)
 	}
 	p.outFanOut.End()
-	p.outMembers = refs
 }
 
 // DrainRecords appends the records of changed channels, which a Drain without fan-out leaves. It

@@ -25,14 +25,8 @@ func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 			continue
 		}
 		warming.Receipts(&p.rules.State, warming.Due(p.rules.OutReceiptChannels, i))
-		list := p.outMerging[:0]
-		for i := c.NewestOutReceipt; i != 0; i = p.rules.OutReceipts[i].Next {
-			o := &p.rules.OutReceipts[i]
-			list = append(list, receipts.Due{Hash: p.rules.Users.At(o.User).Murmur, User: o.User, Seq: o.Seq, Kind: o.Kind, At: o.At})
-		}
-		c.NewestOutReceipt = 0
-		p.outMerging = list
-		p.drainReceiptsOf(d, c, list, t)
+		p.outMerging = p.rules.TakeDue(p.outMerging[:0], c)
+		p.drainReceiptsOf(d, c, p.outMerging, t)
 		t.spend(1)
 	}
 	p.rules.OutReceiptChannels, p.rules.OutReceipts = p.rules.OutReceiptChannels[:0], p.rules.OutReceipts[:1]

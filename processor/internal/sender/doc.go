@@ -15,5 +15,6 @@
 //	leaders.go  finding leaders, and pauses before repetitions
 //	outcome.go  what an answer means for a batch
 //	flight.go   a produce request and its answer
+//	sorting.go  the records of a set by partition
 //	sender.go   a Sender, and adding records
 package sender

@@ -23,6 +23,16 @@ func (t *topic) lane(partition int32) *lane {
 	return t.lanes[partition]
 }
 
+// topic returns the topic of a name. The caller holds mu.
+func (s *Sender) topic(name string) *topic {
+	t := s.topics[name]
+	if t == nil {
+		t = &topic{name: name, limit: s.cfg.BatchBytes}
+		s.topics[name] = t
+	}
+	return t
+}
+
 // lane is a partition.
 type lane struct {
 	topic     *topic
@@ -95,7 +105,7 @@ func (l *lane) add(s *Sender, records Records, w *sorting, at int32, now int64, 
 	for {
 		b.Append(r, now)
 		count++
-		if at = w.after(at); at < 0 {
+		if at = w.next[at%group]; at < 0 {
 			break
 		}
 		if records.Read(at, r); !b.Fits(r, l.limit) {

@@ -155,7 +155,10 @@ func (s *Sender) Send(ctx context.Context, records Records, p Promise) error {
 		s.sort(w, records, from, min(from+group, n))
 		for i, l := range w.lanes {
 			for next := w.heads[i]; next >= 0; {
-				if err := s.wait(ctx, w.lanes); err != nil {
+				if s.full() {
+					s.begin(w.lanes) // what was added may be what takes the room
+				}
+				if err := s.wait(ctx); err != nil {
 					return err
 				}
 				if next = s.add(l, records, w, next, now, p); next >= 0 {
@@ -167,37 +170,18 @@ func (s *Sender) Send(ctx context.Context, records Records, p Promise) error {
 	return nil
 }
 
-// group is how many records are loaded, sorted by lane, and then added, at a time. They stay in the
-// CPU's caches meanwhile.
-const group = 512
-
-const cacheLine = 64
-
-// load reads the records from from up to end in their order, which the CPU foresees. Each lane then
-// finds its own in the CPU's caches.
-func (w *sorting) load(records Records, from, end int32) {
-	sum := byte(0)
-	for i := from; i < end; i++ {
-		records.Read(i, &w.one)
-		for b := w.one.Value; len(b) > 0; b = b[min(cacheLine, len(b)):] {
-			sum += b[0]
-		}
-		if len(w.one.Key) > 0 {
-			sum += w.one.Key[0]
-		}
-	}
-	w.loaded = sum
+// full reports whether there is no room for more.
+func (s *Sender) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes >= int64(s.cfg.BufferedBytes)
 }
 
-// wait waits until there is room. Before it waits, it sends what the caller has added to lanes,
-// which may be what takes the room.
-func (s *Sender) wait(ctx context.Context, lanes []*lane) error {
+// wait waits until there is room.
+func (s *Sender) wait(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bytes >= int64(s.cfg.BufferedBytes) && s.failed == nil {
-		s.mu.Unlock()
-		s.begin(lanes)
-		s.mu.Lock()
 		defer guard.OnDone(ctx, "the end of a wait for room", guard.Log(s.cfg.Log, "a set waits for room"), s.room.Broadcast)()
 		for s.bytes >= int64(s.cfg.BufferedBytes) && s.failed == nil && ctx.Err() == nil {
 			s.room.Wait()
@@ -207,68 +191,4 @@ func (s *Sender) wait(ctx context.Context, lanes []*lane) error {
 		return err
 	}
 	return s.failed
-}
-
-// sorting has the lanes of a call of Send, and the records that are added now by lane.
-type sorting struct {
-	lanes []*lane
-	heads []int32 // place of the first record of each lane, -1: none
-	tails []int32
-	next  [group]int32 // place of the next record of the same lane, at place % group; -1: none
-	place map[*lane]int
-	one   kgo.Record // the record that is being added
-
-	loaded byte // keeps load from being left out by the compiler
-}
-
-func newSorting() *sorting { return &sorting{place: map[*lane]int{}} }
-
-func (w *sorting) clear() {
-	clear(w.lanes)
-	clear(w.place)
-	w.one = kgo.Record{}
-	w.lanes, w.heads, w.tails = w.lanes[:0], w.heads[:0], w.tails[:0]
-}
-
-// after returns the place of the next record of the same lane, or -1.
-func (w *sorting) after(at int32) int32 { return w.next[at%group] }
-
-// sort groups the records from from up to end by lane.
-func (s *Sender) sort(w *sorting, records Records, from, end int32) {
-	for i := range w.heads {
-		w.heads[i] = -1
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var t *topic
-	for i := from; i < end; i++ {
-		name, partition := records.Place(i)
-		if t == nil || t.name != name {
-			t = s.topic(name)
-		}
-		l := t.lane(partition)
-		w.next[i%group] = -1
-		at, ok := w.place[l]
-		switch {
-		case !ok:
-			w.place[l] = len(w.lanes)
-			w.lanes, w.heads, w.tails = append(w.lanes, l), append(w.heads, i), append(w.tails, i)
-			continue
-		case w.heads[at] < 0:
-			w.heads[at] = i
-		default:
-			w.next[w.tails[at]%group] = i
-		}
-		w.tails[at] = i
-	}
-}
-
-// topic returns the topic of a name. The caller holds mu.
-func (s *Sender) topic(name string) *topic {
-	t := s.topics[name]
-	if t == nil {
-		t = &topic{name: name, limit: s.cfg.BatchBytes}
-		s.topics[name] = t
-	}
-	return t
 }
