@@ -39,7 +39,7 @@ type delta struct {
 	lastRead   []byte      // id of the last message that the user has read
 	record     *kgo.Record // its record
 	mover      *kgo.Record // the record that states which device moved the pointer, nil if none does
-	next       int32       // index of the same user's delta before, -1 for none
+	next       int32       // index of the user's delta that was added before, -1 for none
 	userLen    uint8
 	channelLen uint8
 	toPublish  bool // to be published
@@ -78,7 +78,7 @@ type user struct {
 	id    []byte
 	hash  uint64
 	part  *part
-	first int32 // its newest delta, then through delta.next
+	first int32 // the delta that was added last, then through delta.next
 }
 
 // updated reports whether the channel has labels or is archived, so that readers must fetch its
@@ -169,7 +169,7 @@ func (b *batch) warm(records []*kgo.Record) {
 	}
 }
 
-// warmDeltas loads the newest delta of each user, and its bytes.
+// warmDeltas loads the delta of each user that was added last, and its bytes.
 func (b *batch) warmDeltas(users []user) {
 	for i := range users {
 		b.warmed += byte(b.deltas[users[i].first].state)

@@ -48,7 +48,7 @@ func (b *batch) learn() {
 	}
 }
 
-// known yields the deltas. Before, it loads their slots in the tables of known values.
+// known yields the deltas. It first loads the slots of the next ones in the tables of known values.
 func (b *batch) known(yield func(*delta) bool) {
 	sum := uint64(0)
 	for i := range b.deltas {

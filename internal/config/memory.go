@@ -52,7 +52,7 @@ const MinMemory Bytes = 128 << 20
 
 // GCPercent is the GOGC for a process with a memory limit. Hot state has no pointers and is cheap to
 // mark, so a collection costs little. With a larger percentage the process takes more memory and
-// hardly less CPU: the kernel clears each new page of a heap that grows.
+// no less CPU.
 const GCPercent = 200
 
 // MaxUndrained is the largest number of pairs that may change before their deltas are published.

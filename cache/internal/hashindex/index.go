@@ -6,7 +6,7 @@ package hashindex
 // after a large one.
 type Index struct {
 	slots  []uint64 // the upper half of the hash, and below it the number + 1
-	memory []uint64 // the largest slots so far
+	memory []uint64 // slots, and room for more from before
 	count  int
 	recent int // a recent peak of count
 }

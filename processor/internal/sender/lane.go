@@ -97,7 +97,7 @@ func (l *lane) add(s *Sender, records Records, w *sorting, at int32, now int64, 
 		b.Grow(l.last)
 		l.queue = append(l.queue, b)
 	}
-	if n := len(b.promises); n == 0 || b.promises[n-1] != p {
+	if !slices.Contains(b.promises, p) {
 		p.Expect()
 		b.promises = append(b.promises, p)
 	}
