@@ -136,8 +136,7 @@ func (b *batch) reset(n int) {
 	b.byKey.Reset(n)
 	b.byUser.Reset(n)
 	b.byChannel.Reset(n)
-	b.tally, b.lastBad = tally{}, nil
-	b.written = written{slots: b.written.slots[:0]}
+	b.tally, b.lastBad, b.written = tally{}, nil, written{slots: b.written.slots[:0]}
 }
 
 // replaces reports whether a later value, stamped now, replaces an earlier one of the same key. If

@@ -1,9 +1,11 @@
 package cache
 
+import "slices"
+
 // settle compares the values with the known values in Redis. It marks the stale ones, and those for
 // which a query to Redis is needed.
 func (b *batch) settle() {
-	for d := range b.known {
+	for d := range b.eachDelta {
 		var ok bool
 		if d.known, ok = d.part.table.get(d.id); ok && !d.gone && d.known.refuses(&d.now.stamp) {
 			d.state = stale
@@ -23,7 +25,7 @@ func (b *batch) settle() {
 // learn remembers the new values in Redis and counts outcomes. By then every value is written,
 // stale or skipped.
 func (b *batch) learn() {
-	for d := range b.known {
+	for d := range b.eachDelta {
 		b.tally.ended(d.state)
 		switch {
 		case d.state == applied && d.gone:
@@ -48,17 +50,18 @@ func (b *batch) learn() {
 	}
 }
 
-// known yields the deltas. It first loads the slots of the next ones in the tables of known values.
-func (b *batch) known(yield func(*delta) bool) {
-	sum := uint64(0)
-	for i := range b.deltas {
-		for j := i; i%ahead == 0 && j < min(i+ahead, len(b.deltas)); j++ {
-			if t := b.deltas[j].part.table; t.count > 0 {
-				sum += t.slots[t.home(b.deltas[j].id)].id.Lo
+// eachDelta yields the deltas. It loads the slots of 64 at a time in the tables of known values.
+func (b *batch) eachDelta(yield func(*delta) bool) {
+	for next := range slices.Chunk(b.deltas, ahead) {
+		for i := range next {
+			if t := next[i].part.table; t.count > 0 {
+				b.warmed += byte(t.slots[t.home(next[i].id)].id.Lo)
 			}
 		}
-		if b.warmed = byte(sum); !yield(&b.deltas[i]) {
-			return
+		for i := range next {
+			if !yield(&next[i]) {
+				return
+			}
 		}
 	}
 }

@@ -36,19 +36,18 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 	if fanout {
 		p.listOpen(t)
 	}
-	for i := range p.rules.OutRows {
+	for i, o := range p.rules.OutRows {
 		if d != nil {
 			warming.Rows(&p.rules.State, warming.Due(p.rules.OutRows, i))
 		}
-		ref := p.rules.OutRows[i].Ref
-		r := p.rules.Rows.At(ref)
+		r := p.rules.Rows.At(o.Ref)
 		changed := r.Flags&state.RowChanged != 0
 		r.Flags &^= state.RowChanged | state.RowCheck
 		c := p.rules.Channels.At(r.Channel)
 		if fanout && c.Pending&state.OutMembersChanged != 0 && r.Flags&state.RowMember != 0 {
 			continue // with the other members, below
 		}
-		p.drainRow(d, ref, c, r, changed)
+		p.drainRow(d, o.Ref, c, r, changed)
 		t.spend(1)
 	}
 	if fanout {
@@ -82,7 +81,9 @@ func (p *Partition) drainMembers(d *Deltas, c *state.Channel, t *turn) {
 	p.rules.EachMember(c, func(ref uint32, _ *state.Row) { p.outMembers = append(p.outMembers, ref) })
 	p.outFanOut.Begin(c)
 	for i, ref := range p.outMembers {
-		warming.Members(&p.rules.State, warming.Due(p.outMembers, i))
+		if d != nil {
+			warming.Members(&p.rules.State, warming.Due(p.outMembers, i))
+		}
 		p.drainRow(d, ref, c, p.rules.Rows.At(ref), true)
 		t.spend(1)
 	}

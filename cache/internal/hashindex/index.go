@@ -6,12 +6,14 @@ package hashindex
 // after a large one.
 type Index struct {
 	slots  []uint64 // the upper half of the hash, and below it the number + 1
-	memory []uint64 // slots, and room for more from before
 	count  int
 	recent int // a recent peak of count
 }
 
-const smallest = 16 // slots
+const (
+	smallest = 16        // slots
+	number   = 1<<32 - 1 // the bits of a slot that hold the number + 1
+)
 
 // Reset empties the index. n is how many numbers there will be at most.
 func (x *Index) Reset(n int) {
@@ -20,17 +22,18 @@ func (x *Index) Reset(n int) {
 	for size < 2*min(n, x.recent) {
 		size *= 2
 	}
-	if size > len(x.memory) {
-		x.memory = make([]uint64, size)
+	x.count = 0
+	if size > cap(x.slots) {
+		x.slots = make([]uint64, size)
+		return
 	}
-	x.slots, x.count = x.memory[:size], 0
+	x.slots = x.slots[:size]
 	clear(x.slots)
 }
 
 // Find returns the number that was put under hash and for which same is true. If there is none, it
 // puts next there and returns it. It calls same only for numbers whose hash has the same upper half.
 func (x *Index) Find(hash uint64, next int32, same func(int32) bool) int32 {
-	const number = 1<<32 - 1
 	mask := uint64(len(x.slots) - 1)
 	for i := hash >> 32 & mask; ; i = (i + 1) & mask {
 		s := x.slots[i]
@@ -50,8 +53,7 @@ func (x *Index) Find(hash uint64, next int32, same func(int32) bool) int32 {
 // grow doubles the slots.
 func (x *Index) grow() {
 	old := x.slots
-	x.memory = make([]uint64, 2*len(old))
-	x.slots = x.memory
+	x.slots = make([]uint64, 2*len(old))
 	mask := uint64(len(x.slots) - 1)
 	for _, s := range old {
 		if s == 0 {
@@ -71,7 +73,7 @@ func (x *Index) Load(hash uint64) int32 {
 	mask := uint64(len(x.slots) - 1)
 	for i := hash >> 32 & mask; ; i = (i + 1) & mask {
 		if s := x.slots[i]; s == 0 || (s^hash)>>32 == 0 {
-			return int32(s&(1<<32-1)) - 1 //nolint:gosec // it was an int32
+			return int32(s&number) - 1 //nolint:gosec // it was an int32
 		}
 	}
 }

@@ -59,8 +59,8 @@ func (s *Sender) sort(w *sorting, records Records, from, end int32) {
 
 const cacheLine = 64
 
-// load reads the records from from up to end in their order, so that the CPU can prefetch them. Each lane then
-// finds its own in the CPU's caches.
+// load reads the records from from up to end in their order, so that the CPU can prefetch them. Each
+// lane then finds its own in the CPU's caches.
 func (w *sorting) load(records Records, from, end int32) {
 	sum := byte(0)
 	for i := from; i < end; i++ {
