@@ -66,7 +66,7 @@ func (p *Partition) Drain(d *Deltas, fanout bool) {
 			}
 			t.spend(1)
 		}
-		p.rules.OutChannels = p.rules.OutChannels[:0]
+		p.rules.OutChannels, p.rules.OutMembers = p.rules.OutChannels[:0], 0
 		p.drainThreads(d, t)
 		p.drainReceipts(d, t)
 	}

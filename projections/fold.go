@@ -59,9 +59,9 @@ func (p *Partition) Err() error { return p.rules.Err() }
 // state has equal digests.
 func (p *Partition) Digest() [16]byte { return p.rules.Digest() }
 
-// Undrained returns how many pairs the next Drain(d, false) processes. One event that lets many
-// users join lists as many pairs.
-func (p *Partition) Undrained() int { return p.rules.Undrained() }
+// Undrained returns how many pairs the next Drain(d, fanout) processes, a pair that it finds twice
+// counted twice. One event that lets many users join lists as many pairs.
+func (p *Partition) Undrained(fanout bool) int { return p.rules.Undrained(fanout) }
 
 // DirtyBytes estimates what the next Cut will write.
 func (p *Partition) DirtyBytes() int64 { return p.rules.DirtyBytes() }

@@ -60,14 +60,17 @@ type Config struct {
 	BatchRecords int
 	// UndrainedPairs is how many pairs may change in a partition before their deltas are published,
 	// whatever the number of records; 262,144 by default. In an import of memberships each record
-	// names thousands of users, and a delta takes some 600 bytes until it is acknowledged.
+	// names thousands of users, a message changes the pairs of all members of a small channel, and a
+	// delta takes some 600 bytes until it is acknowledged.
 	UndrainedPairs int
 	// BatchTime is how long, at most, records are folded before their changes are published; 20 ms
 	// by default. A single record does not wait.
 	BatchTime time.Duration
 	// FanoutDelay is how long, at most, deltas of other members are collected while there is a
 	// backlog or channels are busy (200 us for each delta that was published last); 250 ms by
-	// default.
+	// default. A partition that is more than eight times as long behind collects all deltas, for an
+	// eighth of how far it is behind, at most one second; BatchRecords and BatchTime do not count
+	// then.
 	FanoutDelay time.Duration
 	// CutEvery and CutBytes set when the store is written: this long after the last time, ten times
 	// as long if more than 256 KiB are dirty and folding has not taken 100 ms beside cold channels,

@@ -28,7 +28,7 @@ type Fold interface {
 	Republish(since projections.Position)
 	Drain(d *projections.Deltas, fanout bool)
 	DrainRecords(d *projections.Deltas)
-	Undrained() int
+	Undrained(fanout bool) int
 	DirtyBytes() int64
 	RareCut() int64
 	TakeCut() (Cut, error)

@@ -14,6 +14,7 @@
 //	breaker.go     stopping a partition with too many bad records
 //	deadletter.go  the copy of a bad record
 //	traced.go      the spans of records that carry a trace, from fold to publishing
+//	joining.go     how long a partition that is behind joins its changes
 //	draining.go    what changed goes to the brokers, then to the group's offsets and the store
 //	holding.go     a cut that forgets what was published, or that is made beside cold channels, waits
 //	               for the group's offsets

@@ -15,20 +15,25 @@ import (
 // drainIfDue drains and publishes the changes, if that is due and nothing is in flight. waiting
 // reports that the merge holds records back until an input that is behind catches up.
 func (w *Worker) drainIfDue(now time.Time, waiting bool) {
+	backlog := !waiting && w.stopping == inbox.StopNone && w.merge.Any()
+	w.joins = w.joinsFor(now, backlog)
 	if w.flight != nil {
 		return
 	}
-	backlog := !waiting && w.stopping == inbox.StopNone && w.merge.Any()
 	cutAt := w.cutDueAt(now)
 	cutDue := !cutAt.IsZero() && !now.Before(cutAt)
-	fanoutDue := now.Sub(w.lastFull) >= w.cfg.FanoutDelay
+	fanoutDue := now.Sub(w.lastFull) >= max(w.cfg.FanoutDelay, w.joins) || w.Fold.Undrained(true) >= w.cfg.UndrainedPairs
 	rested := w.stopping != inbox.StopNone || !now.Before(w.restsUntil())
 	switch {
 	case cutDue:
 	case w.replaying || !w.unpublished():
 		return
 	case !backlog && (rested || w.pending > 0):
-	case w.Fold.Undrained() >= w.cfg.UndrainedPairs:
+	case w.Fold.Undrained(true) >= w.cfg.UndrainedPairs:
+	case w.joins > 0:
+		if !fanoutDue {
+			return
+		}
 	case w.pending >= w.cfg.BatchRecords || w.pending > 0 && now.Sub(w.pendingSince) >= w.cfg.BatchTime:
 	case w.pending == 0 && fanoutDue:
 	default:
@@ -114,10 +119,10 @@ func (w *Worker) dueAt(backlog bool) time.Time {
 	switch {
 	case !backlog:
 		return w.restsUntil()
-	case w.pending > 0:
+	case w.joins == 0 && w.pending > 0:
 		return w.pendingSince.Add(w.cfg.BatchTime)
 	default:
-		return w.lastFull.Add(w.cfg.FanoutDelay)
+		return w.lastFull.Add(max(w.cfg.FanoutDelay, w.joins))
 	}
 }
 

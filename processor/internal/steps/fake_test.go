@@ -117,7 +117,14 @@ func (f *fakeFold) Republish(projections.Position) {}
 
 func (f *fakeFold) Quiet(on bool) { f.quiet = on }
 
-func (f *fakeFold) Undrained() int    { return (f.changed - f.fanout) * max(1, f.users) }
+func (f *fakeFold) Undrained(fanout bool) int {
+	n := (f.changed - f.fanout) * max(1, f.users)
+	if fanout {
+		n += f.fanout
+	}
+	return n
+}
+
 func (f *fakeFold) DirtyBytes() int64 { return f.dirty }
 func (f *fakeFold) RareCut() int64    { return f.rareCut }
 

@@ -98,6 +98,7 @@ type Worker struct {
 	lastFanout   int           // number of records in it
 	lastRecords  time.Time     // time of the last drain of channel records
 	recordsTook  time.Duration // how long those took to be acknowledged
+	joins        time.Duration // how long changes are joined because the partition is behind; 0: it is not
 	flight       *flight       // published records, and possibly a cut, that wait for acknowledgements
 	acked        projections.Position
 	stored       projections.Position
@@ -208,7 +209,7 @@ func (w *Worker) receive(now time.Time) {
 // mayFold limits the unpublished changes and the unwritten dirty state. While the disk is full it
 // returns false.
 func (w *Worker) mayFold() bool {
-	return !w.diskFull && (w.replaying || w.pending < 4*w.cfg.BatchRecords && w.Fold.Undrained() < w.cfg.UndrainedPairs) &&
+	return !w.diskFull && (w.replaying || (w.joins > 0 || w.pending < 4*w.cfg.BatchRecords) && w.Fold.Undrained(true) < w.cfg.UndrainedPairs) &&
 		w.Fold.DirtyBytes() < 2*w.cutBytes() && !(w.cutting && w.Fold.Crowded() > crowdedFold)
 }
 

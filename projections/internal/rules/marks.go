@@ -127,9 +127,13 @@ func (p *Fold) ChannelChanged(ci uint32, c *state.Channel) {
 // membersChanged marks every member's view as changed. In a large channel messages of others make
 // no delta.
 func (p *Fold) membersChanged(ci uint32, c *state.Channel) {
-	if c.Flags&state.ChannelLarge == 0 {
-		p.listChannel(ci, c, state.OutMembersChanged)
+	if c.Flags&state.ChannelLarge != 0 {
+		return
 	}
+	if c.Pending&state.OutMembersChanged == 0 {
+		p.OutMembers += int(c.Members)
+	}
+	p.listChannel(ci, c, state.OutMembersChanged)
 }
 
 // openChanged marks the channel because the reach of open time targets has changed. In a large
@@ -154,6 +158,12 @@ func (p *Fold) listChannel(ci uint32, c *state.Channel, flag uint8) {
 // drained. The caller holds Lock.
 func (p *Fold) Quiet(on bool) { p.Replaying = on }
 
-// Undrained returns how many pairs the next Drain(d, false) processes. One event that lets many
-// users join lists as many pairs.
-func (p *Fold) Undrained() int { return len(p.OutRows) + len(p.Retractions) }
+// Undrained returns how many pairs the next Drain(d, fanout) processes, a pair that it finds twice
+// counted twice. One event that lets many users join lists as many pairs.
+func (p *Fold) Undrained(fanout bool) int {
+	n := len(p.OutRows) + len(p.Retractions)
+	if fanout {
+		n += p.OutMembers
+	}
+	return n
+}
