@@ -60,8 +60,9 @@ type Config struct {
 	BatchRecords int
 	// UndrainedPairs is how many pairs may change in a partition before their deltas are published,
 	// whatever the number of records; 262,144 by default. In an import of memberships each record
-	// names thousands of users, a message changes the pairs of all members of a small channel, and a
-	// delta takes some 600 bytes until it is acknowledged.
+	// names thousands of users, and a delta takes some 600 bytes until it is acknowledged. Pairs
+	// that wait for the fan-out do not count, but with so many a partition that is behind joins no
+	// longer than FanoutDelay.
 	UndrainedPairs int
 	// BatchTime is how long, at most, records are folded before their changes are published; 20 ms
 	// by default. A single record does not wait.

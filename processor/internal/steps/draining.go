@@ -22,14 +22,14 @@ func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 	}
 	cutAt := w.cutDueAt(now)
 	cutDue := !cutAt.IsZero() && !now.Before(cutAt)
-	fanoutDue := now.Sub(w.lastFull) >= max(w.cfg.FanoutDelay, w.joins) || w.Fold.Undrained(true) >= w.cfg.UndrainedPairs
+	fanoutDue := now.Sub(w.lastFull) >= max(w.cfg.FanoutDelay, w.joins)
 	rested := w.stopping != inbox.StopNone || !now.Before(w.restsUntil())
 	switch {
 	case cutDue:
 	case w.replaying || !w.unpublished():
 		return
 	case !backlog && (rested || w.pending > 0):
-	case w.Fold.Undrained(true) >= w.cfg.UndrainedPairs:
+	case w.Fold.Undrained(false) >= w.cfg.UndrainedPairs:
 	case w.joins > 0:
 		if !fanoutDue {
 			return

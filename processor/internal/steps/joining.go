@@ -11,26 +11,16 @@ const (
 	joinMost  = time.Second
 )
 
-// Joining ends when the deltas would take an eighth of the store's share of memory, or when
-// UndrainedPairs have changed.
-const (
-	joinMemory = 8
-	deltaBytes = 600 // of a delta until it is acknowledged
-)
-
 // joinsFor returns how long changes are joined instead of FanoutDelay. It returns 0 if the partition is
-// not behind, if no fan-out waits, or if there is no room for more changes. backlog reports that there
-// are more records to fold.
+// not behind, if no fan-out waits, or if UndrainedPairs have changed. backlog reports that there are
+// more records to fold.
 func (w *Worker) joinsFor(now time.Time, backlog bool) time.Duration {
 	if !backlog || w.oldest == 0 || w.replaying {
 		return 0
 	}
 	joins := min(now.Sub(time.UnixMilli(w.oldest))/joinShare, joinMost)
-	pairs, most := w.Fold.Undrained(true), w.cfg.UndrainedPairs
-	if share := w.cfg.Memory.Share(); share > 0 {
-		most = min(most, int(share/joinMemory/deltaBytes))
-	}
-	if joins <= w.cfg.FanoutDelay || max(pairs, w.pending) >= most || pairs == w.Fold.Undrained(false) {
+	pairs := w.Fold.Undrained(true)
+	if joins <= w.cfg.FanoutDelay || max(pairs, w.pending) >= w.cfg.UndrainedPairs || pairs == w.Fold.Undrained(false) {
 		return 0
 	}
 	return joins

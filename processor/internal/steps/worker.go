@@ -209,7 +209,7 @@ func (w *Worker) receive(now time.Time) {
 // mayFold limits the unpublished changes and the unwritten dirty state. While the disk is full it
 // returns false.
 func (w *Worker) mayFold() bool {
-	return !w.diskFull && (w.replaying || (w.joins > 0 || w.pending < 4*w.cfg.BatchRecords) && w.Fold.Undrained(true) < w.cfg.UndrainedPairs) &&
+	return !w.diskFull && (w.replaying || (w.joins > 0 || w.pending < 4*w.cfg.BatchRecords) && w.Fold.Undrained(false) < w.cfg.UndrainedPairs) &&
 		w.Fold.DirtyBytes() < 2*w.cutBytes() && !(w.cutting && w.Fold.Crowded() > crowdedFold)
 }
 
