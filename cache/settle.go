@@ -50,7 +50,7 @@ func (b *batch) learn() {
 	}
 }
 
-// eachDelta yields the deltas. It loads the slots of 64 at a time in the tables of known values.
+// eachDelta yields the deltas. Before each 64 it loads their slots in the tables of known values.
 func (b *batch) eachDelta(yield func(*delta) bool) {
 	for next := range slices.Chunk(b.deltas, ahead) {
 		for i := range next {

@@ -59,8 +59,8 @@ func (p *Partition) Err() error { return p.rules.Err() }
 // state has equal digests.
 func (p *Partition) Digest() [16]byte { return p.rules.Digest() }
 
-// Undrained returns how many pairs the next Drain(d, fanout) processes, a pair that it finds twice
-// counted twice. One event that lets many users join lists as many pairs.
+// Undrained returns about how many pairs the next Drain(d, fanout) processes. It counts a pair twice
+// that is listed and in a fan-out. One event that lets many users join lists as many pairs.
 func (p *Partition) Undrained(fanout bool) int { return p.rules.Undrained(fanout) }
 
 // DirtyBytes estimates what the next Cut will write.

@@ -8,8 +8,8 @@ import (
 	"github.com/tidemark/tidemark/events"
 )
 
-// TestUndrained counts the pairs that wait for a drain: the sender's own at once, and the members of a
-// small channel once, however many messages it gets.
+// TestUndrained counts the pairs that wait for a drain: the sender's own at once, and the members of
+// a small channel once, however many messages it gets.
 func TestUndrained(t *testing.T) {
 	p := mustOpen(t, vfs.NewMem(), testIdentity())
 	defer p.Close()

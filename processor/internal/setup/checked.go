@@ -44,6 +44,7 @@ func Check(c Config) (Checked, error) {
 	c.UndrainedPairs = cmp.Or(c.UndrainedPairs, 1<<18)
 	c.BatchTime = cmp.Or(c.BatchTime, 20*time.Millisecond)
 	c.FanoutDelay = cmp.Or(c.FanoutDelay, 250*time.Millisecond)
+	c.JoinDelay = cmp.Or(c.JoinDelay, time.Second)
 	c.CutEvery = cmp.Or(c.CutEvery, DefaultCutEvery)
 	c.CutBytes = cmp.Or(c.CutBytes, DefaultCutBytes)
 	c.CommitEvery = cmp.Or(c.CommitEvery, 100*time.Millisecond)
@@ -78,6 +79,7 @@ func (c *Config) negative() error {
 		bad  bool
 	}{
 		{"BatchRecords", c.BatchRecords < 1}, {"BatchTime", c.BatchTime < 0}, {"UndrainedPairs", c.UndrainedPairs < 1}, {"FanoutDelay", c.FanoutDelay < 0},
+		{"JoinDelay", c.JoinDelay < 0},
 		{"CutEvery", c.CutEvery < 0}, {"CutBytes", c.CutBytes < 1}, {"HotBytes", c.HotBytes < 0}, {"CommitEvery", c.CommitEvery < 0},
 		{"QueueBytes", c.QueueBytes < 1}, {"MergeWait", c.MergeWait < 0}, {"StopTimeout", c.StopTimeout < 0},
 		{"ShutdownTimeout", c.ShutdownTimeout < 0},

@@ -56,23 +56,25 @@ type Config struct {
 
 	// BatchRecords is how many records are folded, at most, before their changes are published;
 	// 10,000 by default. While a batch is being published, up to four times as many are folded for
-	// the next.
+	// the next. A partition that is behind folds more (JoinDelay).
 	BatchRecords int
 	// UndrainedPairs is how many pairs may change in a partition before their deltas are published,
 	// whatever the number of records; 262,144 by default. In an import of memberships each record
 	// names thousands of users, and a delta takes some 600 bytes until it is acknowledged. Pairs
-	// that wait for the fan-out do not count, but with so many a partition that is behind joins no
-	// longer than FanoutDelay.
+	// that wait for the fan-out count only in a partition that joins its changes (JoinDelay): with so
+	// many pairs, or as many records, it joins no longer.
 	UndrainedPairs int
 	// BatchTime is how long, at most, records are folded before their changes are published; 20 ms
 	// by default. A single record does not wait.
 	BatchTime time.Duration
 	// FanoutDelay is how long, at most, deltas of other members are collected while there is a
 	// backlog or channels are busy (200 us for each delta that was published last); 250 ms by
-	// default. A partition that is more than eight times as long behind collects all deltas, for an
-	// eighth of how far it is behind, at most one second; BatchRecords and BatchTime do not count
-	// then.
+	// default.
 	FanoutDelay time.Duration
+	// JoinDelay is how long, at most, a partition that is behind joins all deltas, those of users' own
+	// reads too; 1 s by default. It joins them for an eighth of how far it is behind, if that is
+	// longer than FanoutDelay. BatchRecords and BatchTime do not apply then.
+	JoinDelay time.Duration
 	// CutEvery and CutBytes set when the store is written: this long after the last time, ten times
 	// as long if more than 256 KiB are dirty and folding has not taken 100 ms beside cold channels,
 	// or when CutBytes are dirty; DefaultCutEvery and DefaultCutBytes if they are 0. So ten times

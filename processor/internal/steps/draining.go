@@ -16,7 +16,7 @@ import (
 // reports that the merge holds records back until an input that is behind catches up.
 func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 	backlog := !waiting && w.stopping == inbox.StopNone && w.merge.Any()
-	w.joins = w.joinsFor(now, backlog)
+	w.joins = w.joinsFor(now)
 	if w.flight != nil {
 		return
 	}
@@ -114,7 +114,8 @@ func (w *Worker) restsUntil() time.Time {
 
 // dueAt returns when drainIfDue publishes the unpublished changes, unless a cut is due or something
 // happens earlier. With a backlog a partition sleeps only while folding waits for a cut to be
-// written; it publishes the folded changes meanwhile.
+// written; it publishes the folded changes meanwhile. While changes are joined, they may be due a
+// little later, because the partition falls further behind.
 func (w *Worker) dueAt(backlog bool) time.Time {
 	switch {
 	case !backlog:

@@ -57,6 +57,9 @@ func newSimWorld(p *simPlan) *simWorld {
 	}
 	c := setup.Config{Brokers: []string{"sim"}, Group: "sim", DataDir: "sim", Settings: w.settings,
 		BatchRecords: p.batch, CutEvery: every, Logger: slog.New(slog.DiscardHandler), Breaker: setup.Breaker{Off: true}}
+	if p.seed%4 < 2 {
+		c.JoinDelay = time.Nanosecond // partitions that are behind publish as often as others
+	}
 	h := setup.HooksOf(&c)
 	h.Now, h.LockRecords, h.ListChannels = w.clock, p.lock, 1
 	cfg, err := setup.Check(c)

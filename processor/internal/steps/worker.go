@@ -98,7 +98,7 @@ type Worker struct {
 	lastFanout   int           // number of records in it
 	lastRecords  time.Time     // time of the last drain of channel records
 	recordsTook  time.Duration // how long those took to be acknowledged
-	joins        time.Duration // how long changes are joined because the partition is behind; 0: it is not
+	joins        time.Duration // how long changes are joined instead of FanoutDelay (joinsFor); 0: no longer
 	flight       *flight       // published records, and possibly a cut, that wait for acknowledgements
 	acked        projections.Position
 	stored       projections.Position

@@ -158,8 +158,8 @@ func (p *Fold) listChannel(ci uint32, c *state.Channel, flag uint8) {
 // drained. The caller holds Lock.
 func (p *Fold) Quiet(on bool) { p.Replaying = on }
 
-// Undrained returns how many pairs the next Drain(d, fanout) processes, a pair that it finds twice
-// counted twice. One event that lets many users join lists as many pairs.
+// Undrained returns about how many pairs the next Drain(d, fanout) processes. It counts a pair twice
+// that is listed and in a fan-out. One event that lets many users join lists as many pairs.
 func (p *Fold) Undrained(fanout bool) int {
 	n := len(p.OutRows) + len(p.Retractions)
 	if fanout {

@@ -86,7 +86,7 @@ type Marks struct {
 	Replaying          bool // changes are not published
 	OutRows            []OutRow
 	OutChannels        []uint32
-	OutMembers         int // members of those of them that have OutMembersChanged
+	OutMembers         int // members of the channels in OutChannels with OutMembersChanged, as they were when marked
 	OutThreads         []uint32
 	OutReceipts        []receipts.Out // linked through Out.Next
 	OutReceiptChannels []uint32
