@@ -15,14 +15,14 @@ import (
 // drainIfDue drains and publishes the changes, if that is due and nothing is in flight. waiting
 // reports that the merge holds records back until an input that is behind catches up.
 func (w *Worker) drainIfDue(now time.Time, waiting bool) {
-	backlog := !waiting && w.stopping == inbox.StopNone && w.merge.Any()
 	w.joins = w.joinsFor(now)
 	if w.flight != nil {
 		return
 	}
+	backlog := !waiting && w.stopping == inbox.StopNone && w.merge.Any()
 	cutAt := w.cutDueAt(now)
 	cutDue := !cutAt.IsZero() && !now.Before(cutAt)
-	fanoutDue := now.Sub(w.lastFull) >= max(w.cfg.FanoutDelay, w.joins)
+	fanoutDue := !now.Before(w.fanoutAt())
 	rested := w.stopping != inbox.StopNone || !now.Before(w.restsUntil())
 	switch {
 	case cutDue:
@@ -30,12 +30,10 @@ func (w *Worker) drainIfDue(now time.Time, waiting bool) {
 		return
 	case !backlog && (rested || w.pending > 0):
 	case w.Fold.Undrained(false) >= w.cfg.UndrainedPairs:
-	case w.joins > 0:
-		if !fanoutDue {
-			return
-		}
+	case w.joins > 0 && !fanoutDue:
+		return
 	case w.pending >= w.cfg.BatchRecords || w.pending > 0 && now.Sub(w.pendingSince) >= w.cfg.BatchTime:
-	case w.pending == 0 && fanoutDue:
+	case (w.joins > 0 || w.pending == 0) && fanoutDue:
 	default:
 		return
 	}
@@ -123,7 +121,7 @@ func (w *Worker) dueAt(backlog bool) time.Time {
 	case w.joins == 0 && w.pending > 0:
 		return w.pendingSince.Add(w.cfg.BatchTime)
 	default:
-		return w.lastFull.Add(max(w.cfg.FanoutDelay, w.joins))
+		return w.fanoutAt()
 	}
 }
 

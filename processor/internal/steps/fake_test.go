@@ -222,11 +222,16 @@ func readyStage(t *testing.T, from projections.Position, change func(*setup.Conf
 // add delivers n events of one input, with timestamps one millisecond apart that begin at now.
 func (s *stage) add(in events.Input, n int) {
 	s.t.Helper()
-	var records []*kgo.Record
-	for range n {
-		records = append(records, s.record(in, eventValue(s.t, in)))
-	}
+	records := s.records(in, n)
 	s.w.Inbox.Fetch(in, records, s.next[in])
+}
+
+func (s *stage) records(in events.Input, n int) []*kgo.Record {
+	records := make([]*kgo.Record, n)
+	for i := range records {
+		records[i] = s.record(in, eventValue(s.t, in))
+	}
+	return records
 }
 
 func (s *stage) record(in events.Input, value []byte) *kgo.Record {

@@ -22,3 +22,6 @@ func (w *Worker) joinsFor(now time.Time) time.Duration {
 	}
 	return joins
 }
+
+// fanoutAt returns when the next fan-out is due while there is a backlog.
+func (w *Worker) fanoutAt() time.Time { return w.lastFull.Add(max(w.cfg.FanoutDelay, w.joins)) }

@@ -29,10 +29,9 @@ func late(t *testing.T, in events.Input, n int, behind time.Duration, change fun
 
 // addAt delivers n events of one input that were written at the same time.
 func (s *stage) addAt(in events.Input, n int, written time.Time) {
-	records := make([]*kgo.Record, n)
-	for i := range records {
-		records[i] = s.record(in, eventValue(s.t, in))
-		records[i].Timestamp = written
+	records := s.records(in, n)
+	for _, r := range records {
+		r.Timestamp = written
 	}
 	s.w.Inbox.Fetch(in, records, s.next[in])
 }
