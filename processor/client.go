@@ -19,7 +19,8 @@ import (
 // maxRecordBytes is enough for any dead letter.
 const maxRecordBytes = steps.MaxCopied + 64<<10
 
-// askerOptions returns the options of the client that only sends requests for metadata and offsets.
+// askerOptions returns the options of the client that sends requests for metadata and offsets, and
+// the fetches of inputs that are far behind.
 func (p *Processor) askerOptions() []kgo.Opt {
 	opts := []kgo.Opt{kgo.WithLogger(engine.ClientLog{To: p.log})}
 	opts = append(opts, p.cfg.ClientOptions...)

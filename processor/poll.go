@@ -41,7 +41,11 @@ func (p *Processor) pollOnce(ctx context.Context, input map[string]events.Input)
 		}
 		for i := range t.Partitions {
 			if w := p.worker(t.Partitions[i].Partition); w != nil {
+				seen := fetch.SeenIn(&t.Partitions[i])
 				fetch.Deliver(p.engine, w.Inbox, in, &t.Partitions[i])
+				if !p.cfg.ClientConsumes {
+					p.catchUp.Look(w.Ctx, w.Inbox, in, seen)
+				}
 			}
 		}
 	})

@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -43,6 +44,7 @@ type Processor struct {
 	publisher *outputs.Publisher
 	committer *outputs.Committer
 	consumer  *kgo.Client // set by Run before it calls anything of the client
+	catchUp   *fetch.CatchUp
 	standbys  *standbys
 
 	ended atomic.Bool
@@ -82,6 +84,7 @@ func New(c Config) (*Processor, error) {
 		stopping: make(chan struct{}), renewLease: make(chan struct{}, 1), lease: outputs.NewLease(),
 		balancer: group.NewBalancer(cfg.Topics.Inputs[:], memberData(&cfg, relayKey, stores)),
 	}
+	p.cfg.Behind, p.cfg.FetchBytes = cmp.Or(p.cfg.Behind, fetch.Behind), cmp.Or(p.cfg.FetchBytes, fetch.CatchUpBytes)
 	p.standbys = newStandbys(p)
 	p.balancer.Near, p.balancer.Positions = cfg.NearRecords, p.positions
 	p.balancer.Assigned = func(owned map[string][]int32, d group.Duties) {
@@ -124,6 +127,7 @@ func (p *Processor) Run(ctx context.Context) error {
 		return fmt.Errorf("processor: consumer of standbys: %w", err)
 	}
 	p.standbys.feeder = fetch.NewFeeder(tail, p.cfg.Topics.Inputs)
+	p.catchUp = &fetch.CatchUp{Engine: p.engine, Asker: p.asker, Consumer: p.consumer, Hold: p.hold}
 	publishing, endPublishing := context.WithCancel(context.Background())
 	p.publisher = &outputs.Publisher{
 		Ctx: publishing, Connect: p.newProducer, Roster: outputs.NewRoster(), Fences: &outputs.Fencer{Client: p.asker, Admin: p.admin},
@@ -170,5 +174,6 @@ func (p *Processor) Run(ctx context.Context) error {
 	p.shutdown(&others)
 	endLast()
 	closing("offsets and heartbeats", lasting.Wait)
+	closing("fetches in progress", p.catchUp.Wait)
 	return nil
 }

@@ -73,7 +73,7 @@ func TestRebuildWhereFetchesFail(t *testing.T) {
 		refused.Store(0)
 		answer.Store(&by)
 		dir := t.TempDir()
-		for _, r := range s.rebuild(dir, func(c *RebuildConfig) { setup.HooksOf(&c.Config).RebuildFetch = 1000 }) {
+		for _, r := range s.rebuild(dir, func(c *RebuildConfig) { setup.HooksOf(&c.Config).FetchBytes = 1000 }) {
 			if r.Err != nil || r.Digest != want[r.Partition] {
 				t.Errorf("%s: partition %d: %+v, want digest %x", what, r.Partition, r, want[r.Partition])
 			}

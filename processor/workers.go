@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/processor/internal/group"
+	"github.com/tidemark/tidemark/processor/internal/inbox"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 	"github.com/tidemark/tidemark/processor/internal/steps"
 )
@@ -15,6 +16,17 @@ func (p *Processor) worker(n int32) *steps.Worker {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.workers[n]
+}
+
+// hold runs f while no partition can be given away. is reports whether an inbox is that of a
+// partition's worker.
+func (p *Processor) hold(f func(is func(b *inbox.Inbox) bool)) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	f(func(b *inbox.Inbox) bool {
+		w := p.workers[b.Partition]
+		return w != nil && w.Inbox == b
+	})
 }
 
 func (p *Processor) owned() []*steps.Worker {

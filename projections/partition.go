@@ -41,7 +41,7 @@ type Partition struct {
 	fuse      *store.Fuse        // nil before the store is opened
 	planted   func(where string) // as in Options
 
-	outMerging  []receipts.Due
+	outDue      []receipts.Due
 	outCondense receipts.Condenser
 	merging     []receipts.Entry
 	sorter      receipts.Sorter

@@ -18,18 +18,18 @@ const receiptsBytes = 128 << 10
 // drainReceipts emits a record for each channel with new receipts: the furthest read of each user,
 // and every delivered message.
 func (p *Partition) drainReceipts(d *Deltas, t *turn) {
-	for i, ci := range p.rules.OutReceiptChannels {
-		c := p.rules.Channels.At(ci)
-		if d == nil {
-			c.NewestOutReceipt = 0
-			continue
+	groups, from := p.rules.OutReceiptChannels, uint32(0)
+	p.outDue = p.rules.GatherDue(p.outDue)
+	for i, g := range groups {
+		c := p.rules.Channels.At(g.Channel)
+		if c.OutReceipts = 0; d != nil {
+			warming.Receipts(&p.rules.State, warming.Due(groups, i), p.outDue, from)
+			p.drainReceiptsOf(d, c, p.outDue[from:g.End], t)
+			from = g.End
+			t.spend(1)
 		}
-		warming.Receipts(&p.rules.State, warming.Due(p.rules.OutReceiptChannels, i))
-		p.outMerging = p.rules.TakeDue(p.outMerging[:0], c)
-		p.drainReceiptsOf(d, c, p.outMerging, t)
-		t.spend(1)
 	}
-	p.rules.OutReceiptChannels, p.rules.OutReceipts = p.rules.OutReceiptChannels[:0], p.rules.OutReceipts[:1]
+	p.rules.OutReceiptChannels, p.rules.OutReceipts = groups[:0], p.rules.OutReceipts[:0]
 }
 
 func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts.Due, t *turn) {

@@ -48,6 +48,8 @@ type Config struct {
 	StoreRetention time.Duration
 	// ClientProduces leaves the producing of output records to the Kafka client's own producer.
 	ClientProduces bool
+	// ClientConsumes leaves the fetching of input records to the Kafka client's own consumer.
+	ClientConsumes bool
 	// NoBreaker keeps folding when most records are bad; they go to the dead letters.
 	NoBreaker bool
 	// CheckChannels is how many random channels a minute are derived from the log again and

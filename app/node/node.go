@@ -156,7 +156,7 @@ func (n *Node) addProcessor(partitions int32) error {
 	c := &n.cfg
 	pc := processor.Config{
 		Brokers: c.Kafka.Brokers, ClientOptions: c.Kafka.Options, Group: c.Group, Topics: c.Topics, DataDir: c.DataDir, FS: c.FS,
-		Skip: c.Skip, Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, ClientProduces: c.ClientProduces, Breaker: processor.Breaker{Off: c.NoBreaker},
+		Skip: c.Skip, Standbys: c.Standbys, InstanceID: c.InstanceID, SessionTimeout: c.SessionTimeout, StoreRetention: c.StoreRetention, ClientProduces: c.ClientProduces, ClientConsumes: c.ClientConsumes, Breaker: processor.Breaker{Off: c.NoBreaker},
 		Snapshots: c.Snapshots, SnapshotEvery: c.SnapshotEvery,
 		Advertise: c.Advertise, ThreadsAlways: c.ThreadsAlways,
 		Settings: c.Settings, ShutdownTimeout: max(time.Second, c.StopTimeout-drainTimeout), Registerer: n.registry, Logger: c.Logger.With("role", "processor"),

@@ -33,6 +33,7 @@ type runCmd struct {
 	memberFlags        `group:"Group and standbys:"`
 	NoBreaker          bool   `help:"Do not stop a partition when most records are bad, but copy them all to the dead letters. Use it after you have repaired the producer."`
 	Producer           string `enum:"own,kgo" default:"own" hidden:"" placeholder:"NAME" help:"What encodes and sends output records: own (Tidemark) or kgo (the Kafka client's producer) (${default})."`
+	Consumer           string `enum:"own,kgo" default:"own" hidden:"" placeholder:"NAME" help:"What fetches input records of partitions that are far behind: own (Tidemark) or kgo (the Kafka client's consumer) (${default})."`
 	CheckChannels      int    `default:"0" placeholder:"N" help:"Derive N random channels a minute from the log again and compare them with what this node answers, at most 600; tidemark_badge_checked_total counts the outcomes, and the log names a channel that differs; 0 = none (${default})."`
 	authFlags          `group:"Who may call:"`
 	socketFlags        `group:"Sockets (with the role gateway):"`
@@ -190,7 +191,7 @@ type setting struct {
 func (c *runCmd) settingsOf(a *verbs.App, nc *node.Config) []setting {
 	nc.Group, nc.DataDir, nc.Settings, nc.ThreadsAlways, nc.Topics = c.Group, c.DataDir, c.Settings(), c.always(), c.Topics()
 	nc.Standbys, nc.InstanceID, nc.SessionTimeout, nc.StoreRetention = c.Standbys, c.InstanceID, c.SessionTimeout, c.StoreRetention
-	nc.ClientProduces = c.Producer == "kgo"
+	nc.ClientProduces, nc.ClientConsumes = c.Producer == "kgo", c.Consumer == "kgo"
 	nc.NoBreaker, nc.SnapshotEvery, nc.Patience, nc.Gateway = c.NoBreaker, c.SnapshotEvery, verbs.Patience, c.gateway(c.Origins)
 	nc.CheckChannels, nc.Traces, nc.Nodes = c.CheckChannels, c.traces(), c.Nodes
 	nc.SQLFlush = sqlsink.Flush(c.SQLFlush)

@@ -32,6 +32,7 @@ var excused = map[string]string{
 	"app/node/gateway.go: AddHook":                                  "runs in the goroutine of the call, and times it",
 	"internal/edge/server.go: ErrorLog":                             "lines.Write guards itself",
 	"internal/inflate/inflate.go: AddCleanup":                       "adds to a number",
+	"processor/internal/fetch/catchup.go: AfterFunc":                "deletes from a map",
 	"gateway/internal/wire/accept.go: OnPongReceived":               "runs in the goroutine that reads the socket",
 	"gateway/internal/wire/accept.go: OnPingReceived":               "runs in the goroutine that reads the socket",
 	"internal/auth/source.go: CheckRedirect":                        "runs in the goroutine of the call",

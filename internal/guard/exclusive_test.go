@@ -43,7 +43,7 @@ var exclusive = map[string]string{
 	"processor/internal/arrivals/arrivals.go: End: r.mu":        "copies and sets fields",
 	"processor/internal/arrivals/arrivals.go: Stop: r.mu":       "deletes from maps and adds to a counter",
 	"processor/internal/fetch/feeder.go: Run: f.mu":             "copies and sets fields",
-	"processor/internal/fetch/reader.go: wait: g.mu":            "copies a field",
+	"processor/internal/fetch/gate.go: wait: g.mu":              "copies a field",
 	"processor/internal/group/routing.go: Owner: d.mu":          "reads a map and a clock, and starts a guarded goroutine",
 	"processor/internal/outputs/lease.go: Close: c.outlet.mu":   "deletes from a map",
 	"processor/internal/outputs/publish.go: finish: s.mu":       "copies and sets fields",

@@ -25,11 +25,7 @@ func Deliver(r *engine.Engine, b *inbox.Inbox, in events.Input, f *kgo.FetchPart
 			r.Config.Planted("deliver")
 		}
 		if len(f.Records) > 0 {
-			end := f.LastStableOffset
-			if end < 0 {
-				end = f.HighWatermark
-			}
-			b.Fetch(in, f.Records, end)
+			b.Fetch(in, f.Records, committedEnd(f.LastStableOffset, f.HighWatermark))
 		}
 		if f.Err != nil && !inflate.Deferred(f.Err) {
 			b.Fail(fetchError(r, in, f, b))
@@ -38,6 +34,15 @@ func Deliver(r *engine.Engine, b *inbox.Inbox, in events.Input, f *kgo.FetchPart
 	if err != nil {
 		b.Fail(failure.Passing(fmt.Errorf("%s/%d: %w", r.Config.Topics.Inputs[in], b.Partition, err)))
 	}
+}
+
+// committedEnd is the end of what is committed in a log. Brokers without transactions do not state
+// the last stable offset.
+func committedEnd(lastStable, highWatermark int64) int64 {
+	if lastStable < 0 {
+		return highWatermark
+	}
+	return lastStable
 }
 
 // DeliverTo returns Deliver for a feeder.

@@ -7,15 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kmsg"
-
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/processor/internal/engine"
 	"github.com/tidemark/tidemark/processor/internal/inbox"
-	"github.com/tidemark/tidemark/processor/internal/merge"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -40,21 +35,21 @@ const rebuildAhead = 2
 
 // Reader fetches the inputs of one partition in a rebuild.
 type Reader struct {
-	r       *engine.Engine
-	box     *inbox.Inbox
-	feeder  *Feeder // takes over when the reader gives up
-	leaders [events.NumInputs]int32
-	gates   [events.NumInputs]gate
-	cancel  context.CancelFunc
-	done    chan struct{}
+	r      *engine.Engine
+	box    *inbox.Inbox
+	feeder *Feeder // takes over when the reader gives up
+	asking asking
+	gates  [events.NumInputs]gate
+	cancel context.CancelFunc
+	done   chan struct{}
 }
 
 // Read fetches into an inbox from one position until another. It fetches nothing beyond. The inbox
 // may hold inputBytes of each input.
 func Read(ctx context.Context, r *engine.Engine, b *inbox.Inbox, f *Feeder, inputBytes int64, from, until projections.Position) *Reader {
 	ctx, cancel := context.WithCancel(ctx)
-	rd := &Reader{r: r, box: b, feeder: f, cancel: cancel, done: make(chan struct{})}
-	b.SetMax(min(inputBytes, rebuildAhead*int64(r.Config.RebuildFetch)))
+	rd := &Reader{r: r, box: b, feeder: f, asking: asking{r, f.Client, b.Partition, r.Config.FetchBytes, RebuildWait}, cancel: cancel, done: make(chan struct{})}
+	b.SetMax(min(inputBytes, rebuildAhead*int64(r.Config.FetchBytes)))
 	b.Reroute(func(in events.Input, paused bool) { rd.gates[in].set(paused) })
 	guard.Go("the fetching of a partition", func(e *guard.Error) {
 		b.Fail(fmt.Errorf("partition %d: %w", b.Partition, e))
@@ -86,9 +81,6 @@ func (rd *Reader) Leave() {
 
 // run fetches all inputs to their ends. It returns when none is being fetched.
 func (rd *Reader) run(ctx context.Context, from, until projections.Position) error {
-	if err := rd.findLeaders(ctx); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
@@ -104,118 +96,27 @@ func (rd *Reader) run(ctx context.Context, from, until projections.Position) err
 	return context.Cause(ctx)
 }
 
-func (rd *Reader) findLeaders(ctx context.Context) error {
-	topics := rd.r.Config.Topics.Inputs
-	all, err := kadm.NewClient(rd.feeder.Client).ListTopics(ctx, topics[:]...)
+// input fetches one input from offset at to offset until.
+func (rd *Reader) input(ctx context.Context, in events.Input, at, until int64) error {
+	from, err := rd.asking.findLeader(ctx, in)
 	if err != nil {
 		return err
 	}
-	for i, topic := range topics {
-		t := all[topic]
-		part, ok := t.Partitions[rd.box.Partition]
-		switch {
-		case t.Err != nil:
-			return t.Err
-		case part.Err != nil:
-			return part.Err
-		case !ok || part.Leader < 0:
-			return kerr.LeaderNotAvailable
-		case t.ID != rd.r.Cluster.Load().Topics[i].ID:
-			return kerr.UnknownTopicID
-		}
-		rd.leaders[i] = part.Leader
-	}
-	return nil
-}
-
-// input fetches one input from offset at to offset until.
-func (rd *Reader) input(ctx context.Context, in events.Input, at, until int64) error {
 	for at < until {
 		if err := rd.gates[in].wait(ctx); err != nil {
 			return err
 		}
-		got, err := rd.fetch(ctx, in, at)
+		got, err := rd.asking.fetch(ctx, in, at, from)
+		if errors.Is(err, errThrottled) {
+			continue
+		}
 		if err != nil {
-			return fmt.Errorf("%s/%d at offset %d: %w", rd.r.Config.Topics.Inputs[in], rd.box.Partition, at, err)
-		}
-		end := got.LastStableOffset
-		if end < 0 {
-			end = got.HighWatermark
-		}
-		whole, next, err := merge.WholeBatches(got.RecordBatches)
-		switch {
-		case err != nil:
 			return err
-		case len(got.AbortedTransactions) > 0:
-			return errors.New("there are aborted transactions") // only the client's consumer can leave out their records
-		case len(whole) == 0 && len(got.RecordBatches) > 0:
-			return errors.New("a record batch is incomplete")
-		case len(whole) > 0:
-			rd.box.FetchBatches(in, whole, next, end)
-			at = next
+		}
+		if len(got.batches) > 0 {
+			rd.box.FetchBatches(in, got.batches, got.next, got.end)
+			at = got.next
 		}
 	}
 	return nil
-}
-
-// fetch requests the records from an offset on from the leader.
-func (rd *Reader) fetch(ctx context.Context, in events.Input, at int64) (*kmsg.FetchResponseTopicPartition, error) {
-	part := kmsg.NewFetchRequestTopicPartition()
-	part.Partition, part.FetchOffset, part.PartitionMaxBytes = rd.box.Partition, at, rd.r.Config.RebuildFetch
-	topic := kmsg.NewFetchRequestTopic()
-	topic.Topic, topic.TopicID = rd.r.Config.Topics.Inputs[in], rd.r.Cluster.Load().Topics[in].ID
-	topic.Partitions = append(topic.Partitions, part)
-	req := kmsg.NewPtrFetchRequest()
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(RebuildWait.Milliseconds()), 1, rd.r.Config.RebuildFetch
-	req.IsolationLevel = 1 // read committed
-	req.Topics = append(req.Topics, topic)
-
-	answer, err := rd.feeder.Client.Broker(int(rd.leaders[in])).RetriableRequest(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	resp, ok := answer.(*kmsg.FetchResponse)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("the answer to a fetch is a %T", answer)
-	case resp.ErrorCode != 0:
-		return nil, kerr.ErrorForCode(resp.ErrorCode)
-	case len(resp.Topics) != 1 || len(resp.Topics[0].Partitions) != 1 || resp.Topics[0].Partitions[0].Partition != rd.box.Partition:
-		return nil, errors.New("the answer to a fetch is about another partition")
-	}
-	got := &resp.Topics[0].Partitions[0]
-	return got, kerr.ErrorForCode(got.ErrorCode)
-}
-
-// gate blocks while fetching is paused. The zero value is open.
-type gate struct {
-	mu     sync.Mutex
-	opened chan struct{} // nil while it is open
-}
-
-func (g *gate) set(closed bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case closed && g.opened == nil:
-		g.opened = make(chan struct{})
-	case !closed && g.opened != nil:
-		close(g.opened)
-		g.opened = nil
-	}
-}
-
-func (g *gate) wait(ctx context.Context) error {
-	g.mu.Lock()
-	opened := g.opened
-	g.mu.Unlock()
-	if opened == nil {
-		return ctx.Err()
-	}
-	select {
-	case <-opened:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

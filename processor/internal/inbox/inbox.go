@@ -246,6 +246,20 @@ func (b *Inbox) Reroute(setFlow func(in events.Input, paused bool)) {
 	}
 }
 
+// Switch changes who fetches an input. From now on setFlow pauses and resumes the inputs; f learns
+// whether this one is paused, and the offset to fetch next. Switch does nothing and returns false if
+// no records are expected: the worker has not begun, or has ended.
+func (b *Inbox) Switch(in events.Input, setFlow func(in events.Input, paused bool), f func(paused bool, next int64)) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || !b.begun {
+		return false
+	}
+	b.SetFlow = setFlow
+	f(b.paused[in], b.next[in])
+	return true
+}
+
 // Peek returns the reasons to end a worker that has not begun, and leaves everything else in the
 // inbox. The order to begin and the first records come from different goroutines, in either order.
 func (b *Inbox) Peek() (stop StopKind, failed error) {

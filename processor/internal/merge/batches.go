@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -34,6 +35,7 @@ type chunk struct {
 // Offsets of fields in a record batch of format 2, in bytes.
 const (
 	batchLengthAt = 8  // the length of everything after this field: int32
+	batchEpochAt  = 12 // the leader's epoch when it wrote the batch: int32
 	batchFormatAt = 16 // int8
 	batchDeltaAt  = 23 // from the first offset to the last: int32
 	batchHeader   = 61
@@ -79,6 +81,7 @@ type batchDecoder struct {
 	largest int          // bytes of a decompressed batch, so far
 
 	free     []*batchMemory
+	used     time.Time      // when there last was something to decode or to hand out
 	left     []*batchMemory // their records may still be in use
 	retained int            // size of those, in bytes
 }
@@ -161,6 +164,27 @@ func (d *batchDecoder) reuse() {
 	d.left, d.retained = d.left[:0], 0
 }
 
+// idleMemory is how long free memory is kept while there is nothing to decode.
+const idleMemory = time.Second
+
+// rest gives up the free memory after a while without batches, and returns when that is; zero: there
+// is none, or there are batches. busy says whether there are any.
+func (d *batchDecoder) rest(now time.Time, busy bool) time.Time {
+	d.reuse()
+	switch {
+	case busy:
+		d.used = now
+		return time.Time{}
+	case len(d.free) == 0:
+		return time.Time{}
+	case now.Sub(d.used) < idleMemory:
+		return d.used.Add(idleMemory)
+	}
+	clear(d.free)
+	d.free = d.free[:0]
+	return time.Time{}
+}
+
 // GetRecords, GetDecompressBytes and their counterparts implement the client's pools.
 
 func (d *batchDecoder) GetRecords(n int) []kgo.Record {
@@ -178,17 +202,19 @@ func (d *batchDecoder) PutRecords([]kgo.Record) {}
 
 func (d *batchDecoder) PutDecompressBytes([]byte) {}
 
-// WholeBatches returns b without an incomplete batch at its end, and the offset after the last
-// complete one.
-func WholeBatches(b []byte) (whole []byte, next int64, err error) {
+// WholeBatches returns b without an incomplete batch at its end. If there are complete ones, next
+// is the offset after the last of them, and epoch the leader epoch in which it was written.
+func WholeBatches(b []byte) (whole []byte, next int64, epoch int32, err error) {
+	epoch = -1
 	for n := 0; ; {
 		length, after, ok := batchAt(b[n:])
 		if !ok {
-			return nil, 0, errors.New("there are records of an old format")
+			return nil, 0, -1, errors.New("there are records of an old format")
 		}
 		if length == 0 {
-			return b[:n:n], next, nil
+			return b[:n:n], next, epoch, nil
 		}
+		epoch = int32(binary.BigEndian.Uint32(b[n+batchEpochAt:]))
 		n, next = n+length, after
 	}
 }

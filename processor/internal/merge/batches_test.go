@@ -46,7 +46,7 @@ func TestBatchesAreDecodedAsTheyAreHandedOut(t *testing.T) {
 			for len(batches) > 0 || m.Any() {
 				if n := min(r.IntN(4), len(batches)); n > 0 {
 					piece := bytes.Join(batches[:n], nil)
-					_, next, err := WholeBatches(piece)
+					_, next, _, err := WholeBatches(piece)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -143,7 +143,7 @@ func cannotBeRead(t *testing.T, spoil func(batch []byte)) {
 	_, good, _ := batchAt(batches[0])
 	spoil(batches[1])
 	piece := bytes.Join(batches, nil)
-	_, next, err := WholeBatches(piece)
+	_, next, _, err := WholeBatches(piece)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func FuzzBatches(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, 70))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		whole, next, err := WholeBatches(b)
+		whole, next, _, err := WholeBatches(b)
 		if err != nil {
 			return
 		}
@@ -209,5 +209,42 @@ func TestAPickDecodesNoMoreThanMemoryAllows(t *testing.T) {
 	}
 	if picked != 40 {
 		t.Errorf("%d records, want 40", picked)
+	}
+}
+
+// TestIdleMemoryIsGivenUp: memory for decoding stays for a second without batches, and no longer.
+func TestIdleMemoryIsGivenUp(t *testing.T) {
+	m := NewMerger(0)
+	now := time.UnixMilli(1_000_000)
+	if at := m.Rest(now); !at.IsZero() {
+		t.Errorf("a merge without batches rests at %v", at)
+	}
+	batches, _ := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.Lz4Compression(), 300)
+	log := bytes.Join(batches, nil)
+	_, next, _, err := WholeBatches(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.AddBatches(events.Reads, logOfTest, log, next, next)
+	if at := m.Rest(now); !at.IsZero() {
+		t.Errorf("a merge with batches rests at %v", at)
+	}
+	for m.Any() {
+		m.Pick(now, nil, 256)
+	}
+	for _, after := range []time.Duration{0, idleMemory / 2} {
+		if at := m.Rest(now.Add(after)); at != now.Add(idleMemory) || len(m.decoder.free) == 0 {
+			t.Errorf("after %v it rests at %v with %d free", after, at, len(m.decoder.free))
+		}
+	}
+	if at := m.Rest(now.Add(idleMemory)); !at.IsZero() || len(m.decoder.free) != 0 {
+		t.Errorf("it keeps %d free after %v, and rests at %v", len(m.decoder.free), idleMemory, at)
+	}
+	m.AddBatches(events.Reads, logOfTest, log, 2*next, 2*next) // it can still decode
+	for m.Any() {
+		m.Pick(now, nil, 256)
+	}
+	if _, err := m.Taken(); err != nil {
+		t.Error(err)
 	}
 }

@@ -3,6 +3,7 @@ package merge
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -199,6 +200,13 @@ func (m *Merger) advance(s *stream) {
 // atHand reports whether decoded records are left, even if they are held back.
 func (s *stream) atHand() bool { return s.at < len(s.records) }
 
+// undecoded reports whether batches came in whose records are not all handed out.
+func (m *Merger) undecoded() bool {
+	return slices.ContainsFunc(m.streams[:], func(s stream) bool {
+		return s.memory != nil || len(s.chunks) > 0 && s.chunks[0].batches != nil
+	})
+}
+
 // allOut reports whether all that came in is handed out.
 func (s *stream) allOut() bool { return !s.atHand() && s.err == nil }
 
@@ -251,6 +259,15 @@ func (m *Merger) Pick(now time.Time, batch []Item, n int) ([]Item, time.Time) {
 type rival struct {
 	stream int // -1: none
 	millis int64
+}
+
+// Rest gives up memory for decoding that has not been used for a second. It returns when to call it
+// again, or zero if there is no such memory. Records from Pick are no longer valid.
+func (m *Merger) Rest(now time.Time) time.Time {
+	if m.decoder == nil {
+		return time.Time{}
+	}
+	return m.decoder.rest(now, m.undecoded())
 }
 
 // precedes reports whether a record of a stream goes before the rival.

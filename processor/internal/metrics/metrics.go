@@ -62,6 +62,7 @@ type Set struct {
 	Retried     prometheus.Counter
 	Refused     *prometheus.CounterVec
 	Fences      prometheus.Counter
+	CaughtUp    prometheus.Counter // bytes
 	GroupErrors prometheus.Counter
 	Rebalances  *prometheus.CounterVec
 
@@ -120,6 +121,7 @@ func New(t setup.Topics) *Set {
 	for _, topic := range []string{t.Unread, t.Channels, t.Receipts, t.DeadLetters} {
 		m.Refused.WithLabelValues(topic)
 	}
+	m.CaughtUp = counter("catch_up_bytes_total", "Bytes of record batches, as they are on the wire, that the node fetched without the client's consumer, because a partition was far behind.").WithLabelValues()
 	m.Fences = counter("fences_total", "Partitions of output topics that were made to refuse a former owner that had not left cleanly.").WithLabelValues()
 	m.GroupErrors = counter("group_errors_total", "Ends of a group session by an error.").WithLabelValues()
 	m.Rebalances = counter("partitions_moved_total", "Partitions assigned, revoked and lost.", "how")

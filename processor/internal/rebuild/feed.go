@@ -17,7 +17,7 @@ const Clients = 2
 func (r *rebuild) openFeeders() (list []*fetch.Feeder, err error) {
 	for i := range Clients {
 		id := kgo.ClientID("tidemark-rebuild-" + strconv.Itoa(i))
-		client, err := kgo.NewClient(append(r.engine.TailOptions(), id, kgo.FetchMaxWait(fetch.RebuildWait), kgo.FetchMaxPartitionBytes(r.cfg.RebuildFetch))...)
+		client, err := kgo.NewClient(append(r.engine.TailOptions(), id, kgo.FetchMaxWait(fetch.RebuildWait), kgo.FetchMaxPartitionBytes(r.cfg.FetchBytes))...)
 		if err != nil {
 			closeFeeders(list)
 			return nil, err

@@ -130,7 +130,7 @@ func newRebuild(c Config) (*rebuild, error) {
 	e := engine.New(cfg)
 	e.InputsOnly = true
 	r := &rebuild{engine: e, cfg: &e.Config, log: e.Log, c: c, parallel: c.Parallel, plans: map[int32]opening.Plan{}, refused: map[int32]error{}}
-	r.cfg.RebuildFetch = cmp.Or(r.cfg.RebuildFetch, fetch.RebuildBytes)
+	r.cfg.FetchBytes = cmp.Or(r.cfg.FetchBytes, fetch.RebuildBytes)
 	if r.parallel <= 0 {
 		r.parallel = max(runtime.GOMAXPROCS(0), Clients)
 	}

@@ -145,6 +145,9 @@ type Config struct {
 	// ClientProduces leaves the producing of all output records to the Kafka client's own producer.
 	// By default it produces the dead letters only.
 	ClientProduces bool
+	// ClientConsumes leaves the fetching of all input records to the Kafka client's own consumer. By
+	// default it fetches inputs that are not far behind.
+	ClientConsumes bool
 
 	// OnHold is called after each hold of a partition's lock (projections.Options.OnHold). It is
 	// for benches.

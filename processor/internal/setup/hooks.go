@@ -22,9 +22,12 @@ type Hooks struct {
 	LockRecords int
 	// ListChannels is how many cold channels are listed between two batches; 0: as many as usual.
 	ListChannels int
-	// RebuildFetch is how many bytes of an input a rebuild fetches at once; 0: the usual size. A
-	// small value makes many fetches of few records.
-	RebuildFetch int32
+	// FetchBytes is how many bytes of an input a rebuild, or a node that is far behind, fetches at
+	// once; 0: the usual size. A small value makes many fetches of few records.
+	FetchBytes int32
+	// Behind is how many records an input is behind, at least, for a node to fetch it without the
+	// client's consumer (fetch.CatchUp); 0: fetch.Behind.
+	Behind int64
 	// Planted is called at the named place, and may panic there; nil: nothing happens.
 	Planted func(where string)
 	// Taken is called after each transition in the life of a partition; nil: nothing happens.

@@ -221,6 +221,7 @@ func (w *Worker) settled() bool { return !w.cutting && w.published() && w.stored
 
 // idle is how long the goroutine may sleep.
 func (w *Worker) idle(now time.Time, waitUntil time.Time) time.Duration {
+	rest := w.merge.Rest(now)
 	if w.lists() || w.folding {
 		return 0
 	}
@@ -231,6 +232,7 @@ func (w *Worker) idle(now time.Time, waitUntil time.Time) time.Duration {
 		}
 	}
 	wakeAt(waitUntil)
+	wakeAt(rest)
 	wakeAt(w.bad.Next())
 	if w.diskFull {
 		return min(sleep, home.SpaceEvery)

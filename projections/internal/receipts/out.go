@@ -7,7 +7,7 @@ import (
 
 // Out is a receipt to publish on tidemark.receipts (DESIGN §7).
 type Out struct {
-	Next      uint32 // the channel's previous receipt, 0 = none
+	Slot      uint32 // of the channel's Group
 	User, Seq uint32
 	Kind      uint8
 	At        int64
@@ -19,6 +19,7 @@ const (
 	OutDelivered
 	OutViewed
 	OutWithThreads // like OutRead, and of the threads too
+	OutDropped     // not to be published after all
 )
 
 // Due is an Out of the channel that is drained.
@@ -27,6 +28,26 @@ type Due struct {
 	User, Seq uint32
 	Kind      uint8
 	At        int64
+}
+
+// GatherDue returns the receipts by groups and sets the End of each group. It overwrites dst. hash
+// returns the hash of a user's id. It reads the receipts in the order in which they were folded, for
+// the reason that Gather has.
+func GatherDue(dst []Due, list []Out, groups []Group, hash func(user uint32) uint32) []Due {
+	at := uint32(0)
+	for i := range groups {
+		g := &groups[i]
+		g.End, at = at, at+g.End
+	}
+	dst = slices.Grow(dst[:0], int(at))[:at]
+	for i := range list {
+		if o := &list[i]; o.Kind != OutDropped {
+			end := &groups[o.Slot].End
+			dst[*end] = Due{Hash: hash(o.User), User: o.User, Seq: o.Seq, Kind: o.Kind, At: o.At}
+			*end++
+		}
+	}
+	return dst
 }
 
 // Condenser condenses the receipts of one channel after the other. It reuses its memory.

@@ -28,11 +28,12 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 			return
 		}
 	}
-	if c.NewestOutReceipt == 0 {
-		p.OutReceiptChannels = append(p.OutReceiptChannels, r.Channel)
+	if c.OutReceipts == 0 {
+		p.OutReceiptChannels = append(p.OutReceiptChannels, receipts.Group{Channel: r.Channel})
+		c.OutReceipts = uint32(len(p.OutReceiptChannels))
 	}
-	p.OutReceipts = append(p.OutReceipts, receipts.Out{Next: c.NewestOutReceipt, User: r.User, Seq: seq, Kind: kind, At: at})
-	c.NewestOutReceipt = uint32(len(p.OutReceipts) - 1)
+	p.OutReceiptChannels[c.OutReceipts-1].End++
+	p.OutReceipts = append(p.OutReceipts, receipts.Out{Slot: c.OutReceipts - 1, User: r.User, Seq: seq, Kind: kind, At: at})
 }
 
 // note adds an entry for the store, if the user can be a recipient of anything up to its message:
@@ -60,12 +61,14 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 
 // dropOutReceipts drops a user's unpublished receipts in a channel.
 func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
-	at := &c.NewestOutReceipt
-	for i := *at; i != 0; i = p.OutReceipts[i].Next {
-		if p.OutReceipts[i].User == user {
-			*at = p.OutReceipts[i].Next
-		} else {
-			at = &p.OutReceipts[i].Next
+	if c.OutReceipts == 0 {
+		return
+	}
+	slot := c.OutReceipts - 1
+	for i := range p.OutReceipts {
+		if o := &p.OutReceipts[i]; o.Slot == slot && o.User == user && o.Kind != receipts.OutDropped {
+			o.Kind = receipts.OutDropped
+			p.OutReceiptChannels[slot].End--
 		}
 	}
 }

@@ -222,12 +222,7 @@ func (p *Fold) Furthest(c *state.Channel, r *state.Row, past uint32) (seq uint32
 	return seq, at, open
 }
 
-// TakeDue appends the receipts of a channel that are to be published, and forgets them.
-func (p *Fold) TakeDue(list []receipts.Due, c *state.Channel) []receipts.Due {
-	for i := c.NewestOutReceipt; i != 0; i = p.OutReceipts[i].Next {
-		o := &p.OutReceipts[i]
-		list = append(list, receipts.Due{Hash: p.Users.At(o.User).Murmur, User: o.User, Seq: o.Seq, Kind: o.Kind, At: o.At})
-	}
-	c.NewestOutReceipt = 0
-	return list
+// GatherDue is receipts.GatherDue for what is to be published now.
+func (p *Fold) GatherDue(dst []receipts.Due) []receipts.Due {
+	return receipts.GatherDue(dst, p.OutReceipts, p.OutReceiptChannels, func(user uint32) uint32 { return p.Users.At(user).Murmur })
 }

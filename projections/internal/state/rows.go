@@ -13,18 +13,18 @@ const NoOrdinal = ^uint32(0)
 // Channel is the hot state of one channel. It has no pointers and fills four cache lines. A read
 // needs only the first line, besides the message that it names; a message needs the first three.
 type Channel struct {
-	ID               uint32 // the id's blob
-	HeadSeq          uint32
-	Extra            uint32                   // index in State.ChannelExtras, 0 = none
-	NewestReceipt    uint32                   // its newest advance, see NewestReceiptEntry
-	ReceiptSlot      uint32                   // index in State.ReceiptChannels, while the channel has advances
-	NewestOutReceipt uint32                   // its newest receipt in State.OutReceipts, 0 = none
-	Members          uint32                   // present members
-	Flags            uint8                    // ChannelDeleted and others
-	Pending          uint8                    // marks for the next Drain
-	Dirty            uint8                    // marks for the next Cut
-	Run              uint8                    // consecutive messages up to the head whose ids grew, at most RunPlain
-	TailTag          [history.BlockLen]uint16 // first 16 bits of the id's hash, at seq % BlockLen
+	ID            uint32 // the id's blob
+	HeadSeq       uint32
+	Extra         uint32                   // index in State.ChannelExtras, 0 = none
+	NewestReceipt uint32                   // its newest advance, see NewestReceiptEntry
+	ReceiptSlot   uint32                   // index in State.ReceiptChannels, while the channel has advances
+	OutReceipts   uint32                   // index in State.OutReceiptChannels plus 1, while the channel has receipts to publish
+	Members       uint32                   // present members
+	Flags         uint8                    // ChannelDeleted and others
+	Pending       uint8                    // marks for the next Drain
+	Dirty         uint8                    // marks for the next Cut
+	Run           uint8                    // consecutive messages up to the head whose ids grew, at most RunPlain
+	TailTag       [history.BlockLen]uint16 // first 16 bits of the id's hash, at seq % BlockLen
 
 	Tail [history.BlockLen]uint32 // blob of the entry, at seq % BlockLen
 

@@ -88,8 +88,8 @@ type Marks struct {
 	OutChannels        []uint32
 	OutMembers         int // members of the channels in OutChannels with OutMembersChanged, as they were when marked
 	OutThreads         []uint32
-	OutReceipts        []receipts.Out // linked through Out.Next
-	OutReceiptChannels []uint32
+	OutReceipts        []receipts.Out
+	OutReceiptChannels []receipts.Group
 	Retractions        []Retraction
 	Origins            []byte // origins of reads, and ids of farewells
 }
@@ -110,7 +110,6 @@ type Backing interface {
 func (p *State) Begin(settings identity.Settings, b Backing) {
 	p.Settings, p.Backing = settings, b
 	p.MessageTime, p.ReadTime, p.DeliveryTime = MinTime, MinTime, MinTime
-	p.OutReceipts = make([]receipts.Out, 1)
 	p.DirtyGuests, p.DirtyPairExtras = map[uint32]struct{}{}, map[uint32]struct{}{}
 	p.DirtyThreads, p.DirtyFollows = map[uint32]struct{}{}, map[uint32]struct{}{}
 	p.VacantUsers, p.VacantThreads = map[uint32]arena.Vacant{}, map[uint32]arena.Vacant{}

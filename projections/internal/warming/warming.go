@@ -5,6 +5,7 @@ package warming
 
 import (
 	"github.com/tidemark/tidemark/projections/internal/history"
+	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -66,17 +67,27 @@ func Channels(p *state.State, channels []uint32) {
 	}
 }
 
-// Receipts touches the memory of channels whose receipts are next, and that of the newest one of each.
-func Receipts(p *state.State, channels []uint32) {
+// Receipts touches the memory of channels whose receipts are next, and that of the first AtOnce
+// receipts of each. due has those of the first channel from index from on.
+func Receipts(p *state.State, channels []receipts.Group, due []receipts.Due, from uint32) {
 	w := &p.Warmth
-	for _, ci := range channels {
-		c := p.Channels.At(ci)
-		o := &p.OutReceipts[c.NewestOutReceipt]
-		w.Sum += uint64(c.ID) + uint64(c.Tail[o.Seq%history.BlockLen]) + uint64(p.Users.At(o.User).Murmur)
+	each := func(touch func(c *state.Channel, due []receipts.Due)) {
+		at := from
+		for _, g := range channels {
+			touch(p.Channels.At(g.Channel), due[at:min(g.End, at+AtOnce)])
+			at = g.End
+		}
 	}
-	for _, ci := range channels {
-		c := p.Channels.At(ci)
-		o := &p.OutReceipts[c.NewestOutReceipt]
-		w.Sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[o.Seq%history.BlockLen]))
-	}
+	each(func(c *state.Channel, due []receipts.Due) {
+		w.Sum += uint64(c.ID)
+		for i := range due {
+			w.Sum += uint64(c.Tail[due[i].Seq%history.BlockLen]) + uint64(p.Users.At(due[i].User).ShortLen)
+		}
+	})
+	each(func(c *state.Channel, due []receipts.Due) {
+		w.Sum += uint64(p.Blobs.First(c.ID))
+		for i := range due {
+			w.Sum += uint64(p.Blobs.First(c.Tail[due[i].Seq%history.BlockLen]))
+		}
+	})
 }

@@ -35,12 +35,10 @@ func TestWarmingChangesNothing(t *testing.T) {
 	ci, c := p.EnsureChannel([]byte("c"))
 	ref, r := p.EnsureRow(ci, user)
 	c.Tail[3], c.Latest = p.Blobs.Put([]byte("entry")), 3
-	p.OutReceipts = append(p.OutReceipts, receipts.Out{User: user, Seq: 3})
-	c.NewestOutReceipt = 1
 	channel, row := *c, *r
 	Rows(&p, []state.OutRow{{Ref: ref}})
 	Channels(&p, []uint32{ci})
-	Receipts(&p, []uint32{ci})
+	Receipts(&p, []receipts.Group{{Channel: ci, End: 2}}, []receipts.Due{{}, {User: user, Seq: 3}}, 1)
 	if *c != channel || *r != row {
 		t.Errorf("the channel is %+v instead of %+v, the row %+v instead of %+v", *c, channel, *r, row)
 	}
