@@ -147,10 +147,12 @@ func (c *CatchUp) Look(ctx context.Context, b *inbox.Inbox, in events.Input, s S
 			delete(c.routes, b)
 		})
 	}
-	c.running.Go(func() {
-		if err := guard.Do("the fetching of an input", func() { c.run(ctx, r, in, from) }); err != nil {
-			b.Fail(failure.Passing(fmt.Errorf("%s/%d: %w", c.Engine.Config.Topics.Inputs[in], b.Partition, err)))
-		}
+	c.running.Add(1)
+	guard.Go("the fetching of an input", func(e *guard.Error) {
+		b.Fail(failure.Passing(fmt.Errorf("%s/%d: %w", c.Engine.Config.Topics.Inputs[in], b.Partition, e)))
+	}, func() {
+		defer c.running.Done()
+		c.run(ctx, r, in, from)
 	})
 }
 
