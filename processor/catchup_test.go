@@ -1,21 +1,15 @@
 package processor
 
 import (
-	"errors"
 	"math/rand/v2"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/twmb/franz-go/pkg/kerr"
-	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
-	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/test/recordbatch"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 )
@@ -32,47 +26,30 @@ func (s *site) catchesUp(c Config) Config {
 // TestANodeThatIsBehindFetchesBatches: a node with a backlog fetches it with requests of its own,
 // and what comes after it with the client's consumer. Its state and outputs are those of a replay.
 func TestANodeThatIsBehindFetchesBatches(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	k := testkit.FakeKafka(t, kfake.NumBrokers(3))
 	const n = 3
-	s := newSite(t, k.ListenAddrs(), n)
-	tr := newTraffic(s, seed, 20)
-	for range 20 { // makes at least as many batches
-		tr.run(100)
-	}
-	var own, sessions atomic.Int64
-	k.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		if _, ok := askedByReader(req); ok {
-			own.Add(1)
-		} else {
-			sessions.Add(1)
-		}
-		return nil, nil, false
-	})
+	b := newBacklog(t, n)
 	dir := t.TempDir()
-	m := s.start(s.catchesUp(s.config(dir))).ready(n)
-	s.caughtUp(m)
-	if own.Load() < 30 {
-		t.Errorf("%d own fetches are too few for the backlog", own.Load())
+	m := b.start(b.catchesUp(b.config(dir))).ready(n)
+	b.caughtUp(m)
+	if b.fetches.Load() < 30 {
+		t.Errorf("%d own fetches are too few for the backlog", b.fetches.Load())
 	}
 	until(t, "the consumer fetches everything again", func() bool {
-		before := own.Load()
-		tr.run(10)
-		s.caughtUp(m)
-		return own.Load() == before
+		before := b.fetches.Load()
+		b.run(10)
+		b.caughtUp(m)
+		return b.fetches.Load() == before
 	})
-	behind, before := own.Load(), sessions.Load()
+	own, sessions := b.fetches.Load(), b.sessions.Load()
 	for range 20 {
-		tr.run(10)
-		s.caughtUp(m)
+		b.run(10)
+		b.caughtUp(m)
 	}
-	if now := own.Load(); now != behind || sessions.Load() == before {
-		t.Errorf("%d own fetches and %d of the consumer for records that are not far behind", now-behind, sessions.Load()-before)
+	if now := b.fetches.Load(); now != own || b.sessions.Load() == sessions {
+		t.Errorf("%d own fetches and %d of the consumer for records that are not far behind", now-own, b.sessions.Load()-sessions)
 	}
 	m.stop()
-	s.sameAsReplay(s.config(dir), dir)
+	b.sameAsReplay(b.config(dir), dir)
 }
 
 // sameAsReplay compares stores and outputs with those of a single member that folds the topics from
@@ -95,52 +72,18 @@ func TestCatchingUpWhereFetchesFail(t *testing.T) {
 	for _, bad := range badAnswers(t) {
 		t.Run(bad.what, func(t *testing.T) {
 			t.Parallel()
-			seed := rand.Uint64()
-			t.Logf("seed %d", seed)
-			k := testkit.FakeKafka(t, kfake.NumBrokers(3))
 			const n = 3
-			s := newSite(t, k.ListenAddrs(), n)
-			tr := newTraffic(s, seed, 20)
-			for range 20 {
-				tr.run(100)
-			}
-			var fetches, answered atomic.Int64
-			var moved atomic.Int32
-			var moves sync.WaitGroup
-			k.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
-				k.KeepControl()
-				f, ok := askedByReader(req)
-				if !ok {
-					return nil, nil, false
-				}
-				nth := fetches.Add(1)
-				if bad.moves && nth%10 == 0 {
-					answered.Add(1)
-					by := moved.Add(1)
-					moves.Go(func() {
-						for p := range int32(n) {
-							if err := k.MoveTopicPartition(s.names().Inputs[events.Reads], p, (by+p)%3); err != nil {
-								t.Error(err)
-							}
-						}
-					})
-				}
-				resp, err := bad.by(f, nth)
-				if resp == nil && err == nil {
-					return nil, nil, false
-				}
-				answered.Add(1)
-				return resp, err, true
-			})
+			b := newBacklog(t, n)
+			b.set(bad)
 			dir := t.TempDir()
-			m := s.start(s.catchesUp(s.config(dir))).ready(n)
-			s.caughtUp(m)
-			moves.Wait()
+			m := b.start(b.catchesUp(b.config(dir))).ready(n)
+			b.caughtUp(m)
+			b.moving.Wait()
 			m.stop()
-			if answered.Load() == 0 {
-				t.Errorf("none of %d fetches failed", fetches.Load())
+			if b.answered.Load() == 0 {
+				t.Errorf("none of %d fetches failed", b.fetches.Load())
 			}
-			s.sameAsReplay(s.config(dir), dir)
+			b.sameAsReplay(b.config(dir), dir)
 		})
 	}
 }
@@ -246,22 +189,15 @@ func TestALossIsNoticedWhileCatchingUp(t *testing.T) {
 
 // lossIsNoticed refuses the own fetches of a node from the first one on.
 func lossIsNoticed(t *testing.T, first int64) {
-	k := testkit.FakeKafka(t, kfake.NumBrokers(3))
-	s := newSite(t, k.ListenAddrs(), 1)
-	tr := newTraffic(s, rand.Uint64(), 20)
-	for range 20 {
-		tr.run(100)
-	}
-	var fetches atomic.Int64
-	k.ControlKey(int16(kmsg.Fetch), func(req kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
-		if f, ok := askedByReader(req); ok && fetches.Add(1) >= first {
-			return refuseFetch(f, kerr.FencedLeaderEpoch), nil, true
+	b := newBacklog(t, 1)
+	b.set(badAnswer{by: func(f *kmsg.FetchRequest, nth int64) (kmsg.Response, error) {
+		if nth < first {
+			return nil, nil
 		}
-		return nil, nil, false
-	})
-	k.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
-		k.KeepControl()
+		return refuseFetch(f, kerr.FencedLeaderEpoch), nil
+	}})
+	b.k.ControlKey(int16(kmsg.OffsetForLeaderEpoch), func(kreq kmsg.Request) (kmsg.Response, error, bool) {
+		b.k.KeepControl()
 		req := kreq.(*kmsg.OffsetForLeaderEpochRequest)
 		resp := req.ResponseKind().(*kmsg.OffsetForLeaderEpochResponse)
 		for _, topic := range req.Topics {
@@ -276,70 +212,9 @@ func lossIsNoticed(t *testing.T, first int64) {
 		}
 		return resp, nil, true
 	})
-	m := s.start(s.catchesUp(s.config(t.TempDir())))
+	m := b.start(b.catchesUp(b.config(t.TempDir())))
 	until(t, "the partition fails", func() bool {
 		st := m.Status()
 		return len(st) == 1 && st[0].Err != nil && strings.Contains(st[0].Err.Error(), "the log has lost records that were folded")
 	})
-}
-
-// badAnswer is an answer to own fetches that the client's consumer has to make up for.
-type badAnswer struct {
-	what  string
-	by    func(f *kmsg.FetchRequest, nth int64) (kmsg.Response, error)
-	moves bool // leaders move at every tenth fetch
-}
-
-func badAnswers(t *testing.T) (all []badAnswer) {
-	after := func(first int64, resp func(f *kmsg.FetchRequest) (kmsg.Response, error)) func(*kmsg.FetchRequest, int64) (kmsg.Response, error) {
-		return func(f *kmsg.FetchRequest, nth int64) (kmsg.Response, error) {
-			if nth < first {
-				return nil, nil
-			}
-			return resp(f)
-		}
-	}
-	for _, err := range []*kerr.Error{kerr.NotLeaderForPartition, kerr.UnknownTopicID, kerr.OffsetOutOfRange, kerr.FencedLeaderEpoch, kerr.UnknownServerError} {
-		for what, first := range map[string]int64{" at once": 1, " later": 15} {
-			all = append(all, badAnswer{what: err.Message + what, by: after(first, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
-				return refuseFetch(f, err), nil
-			})})
-		}
-	}
-	return append(all,
-		badAnswer{what: "another answer", by: after(5, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
-			return f.ResponseKind(), nil // without a partition
-		})},
-		badAnswer{what: "throttled", by: func(f *kmsg.FetchRequest, nth int64) (kmsg.Response, error) {
-			if nth%3 != 0 {
-				return nil, nil
-			}
-			resp := f.ResponseKind().(*kmsg.FetchResponse)
-			resp.ThrottleMillis = 5
-			return resp, nil
-		}},
-		badAnswer{what: "no records", by: after(5, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
-			resp := refuseFetch(f, &kerr.Error{})
-			resp.Topics[0].Partitions[0].HighWatermark, resp.Topics[0].Partitions[0].LastStableOffset = 1<<30, 1<<30
-			return resp, nil
-		})},
-		badAnswer{what: "garbage", by: after(5, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
-			resp := refuseFetch(f, &kerr.Error{})
-			resp.Topics[0].Partitions[0].RecordBatches = make([]byte, 100)
-			return resp, nil
-		})},
-		badAnswer{what: "a part of a batch", by: after(5, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
-			resp := refuseFetch(f, &kerr.Error{})
-			whole, _ := recordbatch.Random(t, rand.New(rand.NewPCG(1, 1)), kgo.Lz4Compression(), 1)
-			resp.Topics[0].Partitions[0].RecordBatches = whole[0][:70]
-			return resp, nil
-		})},
-		badAnswer{what: "connections break", by: func(_ *kmsg.FetchRequest, nth int64) (kmsg.Response, error) {
-			if nth%5 != 0 {
-				return nil, nil
-			}
-			return nil, errors.New("the connection is closed")
-		}},
-		badAnswer{what: "leaders move", by: func(*kmsg.FetchRequest, int64) (kmsg.Response, error) { return nil, nil }, moves: true},
-	)
 }
