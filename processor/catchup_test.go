@@ -1,7 +1,10 @@
 package processor
 
 import (
+	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/testkit"
 	"github.com/tidemark/tidemark/processor/internal/setup"
 )
@@ -85,6 +89,33 @@ func TestCatchingUpWhereFetchesFail(t *testing.T) {
 			}
 			b.sameAsReplay(b.config(dir), dir)
 		})
+	}
+}
+
+// TestDeadLettersWhileCatchingUp: bad records of a compressed log reach the dead letters byte by byte,
+// although the memory in which they were decoded is used again before they are published.
+func TestDeadLettersWhileCatchingUp(t *testing.T) {
+	b := newBacklog(t, 1)
+	bad := map[string]*kgo.Record{} // by topic and offset
+	for i := range 60 {
+		b.run(50)
+		r := b.raw(events.Reads, 0, fmt.Appendf(nil, "key-%d", i), bytes.Repeat(fmt.Appendf(nil, "bad-%d ", i), 20))
+		bad[strconv.FormatInt(r.Offset, 10)] = r
+	}
+	m := b.start(b.catchesUp(b.config(t.TempDir()))).ready(1)
+	b.caughtUp(m)
+	if caughtUp(t, m) == 0 {
+		t.Error("nothing was fetched without the client's consumer")
+	}
+	m.stop()
+	letters := b.records(b.names().DeadLetters)
+	if len(letters) < len(bad) {
+		t.Errorf("%d dead letters, want %d", len(letters), len(bad))
+	}
+	for _, l := range letters {
+		if r := bad[header(l, "offset")]; r != nil && header(l, "topic") == r.Topic && (!bytes.Equal(l.Key, r.Key) || !bytes.Equal(l.Value, r.Value)) {
+			t.Errorf("the dead letter of %s/0/%d has %q: %q instead of %q: %q", r.Topic, r.Offset, l.Key, l.Value, r.Key, r.Value)
+		}
 	}
 }
 

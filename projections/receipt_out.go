@@ -19,7 +19,7 @@ const receiptsBytes = 128 << 10
 // and every delivered message.
 func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 	groups, from := p.rules.OutReceiptChannels, uint32(0)
-	p.outDue = p.rules.GatherDue(p.outDue)
+	p.outDue = p.rules.GatherDue(p.outDue, t.spend)
 	for i, g := range groups {
 		c := p.rules.Channels.At(g.Channel)
 		if c.OutReceipts = 0; d != nil {
@@ -29,7 +29,7 @@ func (p *Partition) drainReceipts(d *Deltas, t *turn) {
 			t.spend(1)
 		}
 	}
-	p.rules.OutReceiptChannels, p.rules.OutReceipts = groups[:0], p.rules.OutReceipts[:0]
+	p.rules.OutReceiptChannels, p.rules.OutReceipts, p.rules.OutErased = groups[:0], p.rules.OutReceipts[:0], nil
 }
 
 func (p *Partition) drainReceiptsOf(d *Deltas, c *state.Channel, list []receipts.Due, t *turn) {

@@ -16,9 +16,9 @@ import (
 	"github.com/tidemark/tidemark/processor/internal/merge"
 )
 
-// asking requests record batches of a partition's inputs from their leaders. Every answer other
-// than plain records is an error: the log does not reach back, a leader has moved, transactions
-// were aborted.
+// asking requests record batches of a partition's inputs from their leaders. An answer that is not
+// just records is an error: the log does not reach back, a leader has moved, transactions were
+// aborted.
 type asking struct {
 	r         *engine.Engine
 	client    *kgo.Client
@@ -125,8 +125,8 @@ func (a *asking) request(ctx context.Context, in events.Input, at int64, from le
 
 // checkEpoch returns a *kgo.ErrDataLoss if the log has lost records before offset at. epoch is that
 // in which the record before at was written. A log loses records when a broker becomes the leader
-// that does not have them. Without an answer checkEpoch returns nil after epochPatience: no leader is
-// there, and the client's consumer checks once it finds one.
+// that does not have them. If nobody answers within epochPatience, checkEpoch returns nil: there is
+// no leader. The client's consumer then checks by itself when it learns of one.
 func (a *asking) checkEpoch(ctx context.Context, in events.Input, at int64, epoch int32) error {
 	if epoch < 0 {
 		return nil
@@ -156,6 +156,6 @@ func (a *asking) checkEpoch(ctx context.Context, in events.Input, at int64, epoc
 }
 
 const (
-	epochPatience = 30 * time.Second
+	epochPatience = 5 * time.Second
 	epochEvery    = 200 * time.Millisecond // between two tries
 )

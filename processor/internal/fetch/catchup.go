@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// Behind is how many records an input is behind, at least, for CatchUp to fetch it.
+	// Behind is the least number of records that an input is behind when CatchUp fetches it.
 	Behind = 1 << 15
 	// CatchUpBytes is the size of a fetch of one input, in bytes on the wire: the client's default.
 	CatchUpBytes = 1 << 20
@@ -28,8 +28,8 @@ const (
 	// catchUpTurns is how many requests to a broker may be on their way. They share a connection, on
 	// which each waits for those before it.
 	catchUpTurns = 8
-	// catchUpPatience bounds a fetch. It is above the time in which Kafka replaces a leader that has
-	// died.
+	// catchUpPatience bounds a fetch. A Kafka without ZooKeeper replaces a leader that has died after
+	// 9 s.
 	catchUpPatience = 15 * time.Second
 	// catchUpPause is how long an input stays with the client's consumer, at least; after failures
 	// twice as long each time, up to catchUpLongest.
@@ -38,7 +38,7 @@ const (
 	// returnDelay is how long inputs wait for others before the consumer gets them back together: it
 	// interrupts its fetches of all inputs for that.
 	returnDelay = 50 * time.Millisecond
-	// maxEmpty is how many answers in a row may have no records although there are some.
+	// maxEmpty is how many answers in a row without records, although there are some, end the fetching.
 	maxEmpty = 3
 )
 
@@ -167,26 +167,34 @@ func (r *route) flow(in events.Input, paused bool) {
 
 // run fetches an input up to its end, and gives it back.
 func (c *CatchUp) run(ctx context.Context, r *route, in events.Input, from place) {
-	to, err := c.fetch(ctx, r, in, from)
-	failed := err != nil
-	if failed && ctx.Err() == nil {
-		c.Engine.Log.Info("an input is fetched by the client's consumer again", "partition", r.box.Partition, "err", err)
-		if !errors.Is(err, kerr.UnknownTopicID) && !errors.Is(err, kerr.InconsistentTopicID) && !errors.Is(err, kerr.OffsetOutOfRange) {
-			err = r.asking.checkEpoch(ctx, in, to.at, to.epoch)
-		}
-	}
-	c.fetched()
-	var loss *kgo.ErrDataLoss
+	to, loss, err := c.tryAll(ctx, r, in, from)
 	switch {
-	case ctx.Err() != nil: // the next worker of the partition sets its own offsets
-	case errors.As(err, &loss):
+	case ctx.Err() != nil || r.box.Closed(): // the next worker of the partition sets its own offsets
+	case loss != nil:
 		r.box.Fail(fetchError(c.Engine, in, &kgo.FetchPartition{Partition: r.box.Partition, Err: loss}, r.box))
 	default:
-		c.giveBack(ended{r, in, to.epoch}, failed)
+		if err != nil {
+			c.Engine.Log.Info("an input is fetched by the client's consumer again", "partition", r.box.Partition, "err", err)
+		}
+		c.giveBack(ended{r, in, to.epoch}, err != nil)
 	}
 }
 
-// fetched makes room for another input.
+// tryAll is fetch. After an error it also says if the log has lost what was fetched. At its end there
+// is room for another input.
+func (c *CatchUp) tryAll(ctx context.Context, r *route, in events.Input, from place) (to place, loss *kgo.ErrDataLoss, err error) {
+	defer c.fetched()
+	to, err = c.fetch(ctx, r, in, from)
+	switch {
+	case err == nil || errors.As(err, &loss):
+	case errors.Is(err, kerr.UnknownTopicID), errors.Is(err, kerr.InconsistentTopicID), errors.Is(err, kerr.OffsetOutOfRange):
+		// The consumer finds the same, and says it.
+	default:
+		errors.As(r.asking.checkEpoch(ctx, in, to.at, to.epoch), &loss)
+	}
+	return to, loss, err
+}
+
 func (c *CatchUp) fetched() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,7 +208,7 @@ func (c *CatchUp) fetch(ctx context.Context, r *route, in events.Input, p place)
 		err = r.asking.checkEpoch(ctx, in, p.at, p.epoch)
 	}
 	for empty := 0; err == nil; {
-		if err = r.gates[in].wait(ctx); err != nil {
+		if err = r.gates[in].wait(ctx); err != nil || r.box.Closed() {
 			break
 		}
 		Throttle(ctx, c.Engine.Config.QueueBytes, c.Engine.Queued.Load, func() bool { return r.box.Starved.Load() || r.box.Closed() })

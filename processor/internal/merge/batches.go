@@ -81,7 +81,9 @@ type batchDecoder struct {
 	largest int          // bytes of a decompressed batch, so far
 
 	free     []*batchMemory
-	used     time.Time      // when there last was something to decode or to hand out
+	decoded  int            // batches so far
+	rested   int            // decoded at the last rest
+	used     time.Time      // of the last rest since which there was a batch
 	left     []*batchMemory // their records may still be in use
 	retained int            // size of those, in bytes
 }
@@ -100,6 +102,7 @@ func (d *batchDecoder) next(c *chunk) (records []*kgo.Record, memory *batchMemor
 	if !ok || length == 0 {
 		return nil, nil, len(c.batches), d.failed(c, errors.New("no complete record batch begins at this offset"))
 	}
+	d.decoded++
 	batch := c.batches[:length]
 	c.batches = c.batches[length:]
 	d.now = d.take(length)
@@ -167,15 +170,15 @@ func (d *batchDecoder) reuse() {
 // idleMemory is how long free memory is kept while there is nothing to decode.
 const idleMemory = time.Second
 
-// rest gives up the free memory after a while without batches, and returns when that is; zero: there
-// is none, or there are batches. busy says whether there are any.
+// rest gives up the free memory after a while without batches. It returns when to call it again, or
+// zero if no memory is free or there are batches (busy).
 func (d *batchDecoder) rest(now time.Time, busy bool) time.Time {
 	d.reuse()
+	if busy || d.decoded != d.rested {
+		d.rested, d.used = d.decoded, now
+	}
 	switch {
-	case busy:
-		d.used = now
-		return time.Time{}
-	case len(d.free) == 0:
+	case busy || len(d.free) == 0:
 		return time.Time{}
 	case now.Sub(d.used) < idleMemory:
 		return d.used.Add(idleMemory)

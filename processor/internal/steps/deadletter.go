@@ -1,8 +1,10 @@
 package steps
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -31,7 +33,8 @@ const copiedKey = 4 << 10
 
 // deadLetter returns the copy of a bad record for the dead letters: its key and value, the record's
 // headers, then headers of its own. Its timestamp is the time of writing, because the 30 days of
-// retention count from there. Of a record that is too large it has only the place and the size.
+// retention count from there. It shares no memory with r, whose memory is used again before the copy
+// is published. Of a record that is too large it has only the place and the size.
 func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	headers := make([]kgo.RecordHeader, 0, len(r.Headers)+6)
 	size := len(r.Key) + len(r.Value)
@@ -39,14 +42,14 @@ func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 		switch h.Key {
 		case HeaderTopic, HeaderPartition, HeaderOffset, HeaderReason, HeaderDetail, HeaderTimestamp, HeaderLeftOut:
 		default:
-			headers = append(headers, h)
+			headers = append(headers, kgo.RecordHeader{Key: strings.Clone(h.Key), Value: bytes.Clone(h.Value)})
 			size += len(h.Key) + len(h.Value) + headerOverhead
 		}
 	}
 	add := func(key, value string) {
 		headers = append(headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
-	key, value := r.Key, r.Value
+	key, value := bytes.Clone(r.Key), bytes.Clone(r.Value)
 	if size > MaxCopied {
 		leftOut := fmt.Sprintf("the value of %d bytes and %d headers", len(value), len(headers))
 		if len(key) > copiedKey {

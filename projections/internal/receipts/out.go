@@ -30,10 +30,39 @@ type Due struct {
 	At        int64
 }
 
+// Erased are the receipts of users who were erased after them: of each user in a channel, those
+// below an index. They are not published.
+type Erased map[uint64]uint32
+
+// Add adds a user's receipts of the channel with this group. n is the number of all receipts so far.
+func (e *Erased) Add(slot, user uint32, n int) {
+	if *e == nil {
+		*e = Erased{}
+	}
+	(*e)[uint64(slot)<<32|uint64(user)] = uint32(n) //nolint:gosec // far fewer receipts fit into memory
+}
+
+// drop marks the receipts as dropped.
+func (e Erased) drop(list []Out, groups []Group, spend func(work int)) {
+	if len(e) == 0 {
+		return
+	}
+	for i := range list {
+		if i%gatherEach == gatherEach-1 {
+			spend(1)
+		}
+		if o := &list[i]; uint32(i) < e[uint64(o.Slot)<<32|uint64(o.User)] { //nolint:gosec // as in Add
+			o.Kind = OutDropped
+			groups[o.Slot].End--
+		}
+	}
+}
+
 // GatherDue returns the receipts by groups and sets the End of each group. It overwrites dst. hash
-// returns the hash of a user's id. It reads the receipts in the order in which they were folded, for
-// the reason that Gather has.
-func GatherDue(dst []Due, list []Out, groups []Group, hash func(user uint32) uint32) []Due {
+// returns the hash of a user's id. GatherDue reads the receipts in the order in which they were
+// folded; see Gather for why. It calls spend after each gatherEach of them.
+func GatherDue(dst []Due, list []Out, groups []Group, erased Erased, hash func(user uint32) uint32, spend func(work int)) []Due {
+	erased.drop(list, groups, spend)
 	at := uint32(0)
 	for i := range groups {
 		g := &groups[i]
@@ -41,6 +70,9 @@ func GatherDue(dst []Due, list []Out, groups []Group, hash func(user uint32) uin
 	}
 	dst = slices.Grow(dst[:0], int(at))[:at]
 	for i := range list {
+		if i%gatherEach == gatherEach-1 {
+			spend(1)
+		}
 		if o := &list[i]; o.Kind != OutDropped {
 			end := &groups[o.Slot].End
 			dst[*end] = Due{Hash: hash(o.User), User: o.User, Seq: o.Seq, Kind: o.Kind, At: o.At}
@@ -49,6 +81,9 @@ func GatherDue(dst []Due, list []Out, groups []Group, hash func(user uint32) uin
 	}
 	return dst
 }
+
+// gatherEach is how many receipts cost as much to gather as one change costs to publish.
+const gatherEach = 32
 
 // Condenser condenses the receipts of one channel after the other. It reuses its memory.
 type Condenser struct {

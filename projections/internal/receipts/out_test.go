@@ -80,31 +80,36 @@ func TestCondenseKeepsTheFurthest(t *testing.T) {
 	})
 }
 
-// TestGatherDue: each channel's part has its receipts that are not dropped, in the order in which
-// they came.
+// TestGatherDue: each channel's part has its receipts, in the order in which they came, without those
+// of users who were erased after them.
 func TestGatherDue(t *testing.T) {
 	hash := func(user uint32) uint32 { return user * 7 }
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Out {
-			return Out{Slot: rapid.Uint32Range(0, 3).Draw(t, "slot"), User: rapid.Uint32Range(1, 5).Draw(t, "user"),
-				Seq: rapid.Uint32Range(1, 9).Draw(t, "seq"), Kind: rapid.Uint8Range(OutRead, OutDropped).Draw(t, "kind"), At: 3}
-		}), 0, 30).Draw(t, "list")
+		var list []Out
+		var erased Erased
 		groups, want := make([]Group, 4), make([][]Due, 4)
-		for _, o := range list {
-			if o.Kind != OutDropped {
-				groups[o.Slot].End++
-				want[o.Slot] = append(want[o.Slot], Due{Hash: hash(o.User), User: o.User, Seq: o.Seq, Kind: o.Kind, At: o.At})
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			slot, user := rapid.Uint32Range(0, 3).Draw(t, "slot"), rapid.Uint32Range(1, 5).Draw(t, "user")
+			if rapid.IntRange(0, 9).Draw(t, "erased") == 0 {
+				erased.Add(slot, user, len(list))
+				want[slot] = slices.DeleteFunc(want[slot], func(d Due) bool { return d.User == user })
+				continue
 			}
+			o := Out{Slot: slot, User: user, Seq: rapid.Uint32Range(1, 9).Draw(t, "seq"), Kind: rapid.Uint8Range(OutRead, OutWithThreads).Draw(t, "kind"), At: 3}
+			list = append(list, o)
+			groups[slot].End++
+			want[slot] = append(want[slot], Due{Hash: hash(user), User: user, Seq: o.Seq, Kind: o.Kind, At: o.At})
 		}
-		due, from := GatherDue(make([]Due, 3, 8), list, groups, hash), uint32(0)
+		spent := 0
+		due, from := GatherDue(make([]Due, 3, 8), list, groups, erased, hash, func(work int) { spent += work }), uint32(0)
 		for i, g := range groups {
 			if got := due[from:g.End]; !slices.Equal(got, want[i]) {
 				t.Fatalf("channel %d has %v, want %v", i, got, want[i])
 			}
 			from = g.End
 		}
-		if int(from) != len(due) {
-			t.Fatalf("%d receipts of %d belong to a channel", from, len(due))
+		if int(from) != len(due) || spent < len(list)/gatherEach {
+			t.Fatalf("%d receipts of %d belong to a channel; %d of work for %d receipts", from, len(due), spent, len(list))
 		}
 	})
 }

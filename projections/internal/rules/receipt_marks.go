@@ -61,15 +61,8 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 
 // dropOutReceipts drops a user's unpublished receipts in a channel.
 func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
-	if c.OutReceipts == 0 {
-		return
-	}
-	slot := c.OutReceipts - 1
-	for i := range p.OutReceipts {
-		if o := &p.OutReceipts[i]; o.Slot == slot && o.User == user && o.Kind != receipts.OutDropped {
-			o.Kind = receipts.OutDropped
-			p.OutReceiptChannels[slot].End--
-		}
+	if c.OutReceipts != 0 {
+		p.OutErased.Add(c.OutReceipts-1, user, len(p.OutReceipts))
 	}
 }
 

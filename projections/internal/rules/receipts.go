@@ -3,6 +3,7 @@ package rules
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/held"
 	"github.com/tidemark/tidemark/projections/internal/pending"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
@@ -223,6 +224,7 @@ func (p *Fold) Furthest(c *state.Channel, r *state.Row, past uint32) (seq uint32
 }
 
 // GatherDue is receipts.GatherDue for what is to be published now.
-func (p *Fold) GatherDue(dst []receipts.Due) []receipts.Due {
-	return receipts.GatherDue(dst, p.OutReceipts, p.OutReceiptChannels, func(user uint32) uint32 { return p.Users.At(user).Murmur })
+func (p *Fold) GatherDue(dst []receipts.Due, spend func(work int)) []receipts.Due {
+	hash := func(user uint32) uint32 { return p.Users.At(user).Murmur }
+	return receipts.GatherDue(arena.Trimmed(dst), p.OutReceipts, p.OutReceiptChannels, p.OutErased, hash, spend)
 }

@@ -90,6 +90,7 @@ type Marks struct {
 	OutThreads         []uint32
 	OutReceipts        []receipts.Out
 	OutReceiptChannels []receipts.Group
+	OutErased          receipts.Erased
 	Retractions        []Retraction
 	Origins            []byte // origins of reads, and ids of farewells
 }
