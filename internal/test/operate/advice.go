@@ -146,7 +146,7 @@ var kafkaMeaning = []struct{ end, kind, labels, meaning string }{
 	{"read_errors_total", "counter", "`node_id`", "reads that failed; a few with every connection that ends"},
 	{"write_bytes_total", "counter", "`node_id`", "bytes written to a broker"},
 	{"write_errors_total", "counter", "`node_id`", "writes that failed"},
-	{"fetch_bytes_total", "counter", "`node_id`, `topic`", "bytes of records fetched, uncompressed; those of a partition that is far behind are in `tidemark_processor_catch_up_bytes_total` instead"},
+	{"fetch_bytes_total", "counter", "`node_id`, `topic`", "bytes of records fetched, uncompressed, without those of inputs that are far behind (`tidemark_processor_catch_up_bytes_total`, compressed)"},
 	{"produce_bytes_total", "counter", "`node_id`, `topic`", "bytes of records produced, uncompressed"},
 	{"buffered_fetch_records_total", "gauge", "", "records fetched that nobody has taken yet. A gauge, whatever its name says: the client library named it"},
 	{"buffered_fetch_bytes", "gauge", "", "their bytes"},
