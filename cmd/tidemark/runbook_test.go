@@ -97,6 +97,8 @@ var noRefusals = map[string]string{
 	"no complete record batch begins at this offset":  "only whole ones are kept",
 	"a batch has fewer readable records":              "said behind \"cannot be fetched\", which has a section",
 	"there are aborted transactions":                  "the client's consumer goes on",
+	"the broker throttles this client":                "asked again",
+	"the answers have no records although the log":    "the client's consumer goes on",
 	"a record batch is incomplete":                    "the client's consumer goes on",
 	"the answer to a fetch is":                        "the client's consumer goes on",
 	"there are records of an old format":              "the client's consumer goes on",
