@@ -40,6 +40,7 @@ func refuseFetch(f *kmsg.FetchRequest, err *kerr.Error) *kmsg.FetchResponse {
 // badAnswer is an answer to own fetches that the client's consumer has to make up for.
 type badAnswer struct {
 	what  string
+	first bool                                                         // from the first fetch on
 	by    func(f *kmsg.FetchRequest, nth int64) (kmsg.Response, error) // nil: the broker answers
 	moves bool                                                         // leaders move at every tenth fetch
 	live  bool                                                         // a rebuild asks again
@@ -62,7 +63,7 @@ func badAnswers(t *testing.T) (all []badAnswer) {
 	}
 	for _, err := range []*kerr.Error{kerr.NotLeaderForPartition, kerr.UnknownTopicID, kerr.OffsetOutOfRange, kerr.FencedLeaderEpoch, kerr.UnknownServerError} {
 		for what, first := range map[string]int64{" at once": 1, " later": 15} {
-			all = append(all, badAnswer{what: err.Message + what, by: from(first, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
+			all = append(all, badAnswer{what: err.Message + what, first: first == 1, by: from(first, func(f *kmsg.FetchRequest) (kmsg.Response, error) {
 				return refuseFetch(f, err), nil
 			})})
 		}
@@ -148,6 +149,16 @@ func (b *backlog) set(bad badAnswer) {
 	b.bad.Store(&bad)
 }
 
+// checkAnswers fails the test unless fetches were answered badly, and others well, as was set.
+func (b *backlog) checkAnswers() {
+	b.t.Helper()
+	b.moving.Wait()
+	bad, fetches, answered := b.bad.Load(), b.fetches.Load(), b.answered.Load()
+	if answered == 0 || !bad.first && fetches <= answered {
+		b.t.Errorf("%s: %d of %d fetches were answered badly", bad.what, answered, fetches)
+	}
+}
+
 func (b *backlog) moveLeaders(by int32) {
 	b.answered.Add(1)
 	b.moving.Go(func() {
@@ -171,7 +182,6 @@ func TestRebuildWhereFetchesFail(t *testing.T) {
 				t.Errorf("%s: partition %d: %+v, want digest %x", what, r.Partition, r, want[r.Partition])
 			}
 		}
-		b.moving.Wait()
 	}
 	rebuilt("nothing fails")
 	if all := b.fetches.Load(); all < 30 {
@@ -183,8 +193,6 @@ func TestRebuildWhereFetchesFail(t *testing.T) {
 		}
 		b.set(bad)
 		rebuilt(bad.what)
-		if b.answered.Load() == 0 {
-			t.Errorf("%s: none of %d fetches failed", bad.what, b.fetches.Load())
-		}
+		b.checkAnswers()
 	}
 }

@@ -42,7 +42,7 @@ type answered struct {
 // findLeader asks who leads an input.
 func (a *asking) findLeader(ctx context.Context, in events.Input) (leader, error) {
 	topic := a.r.Config.Topics.Inputs[in]
-	all, err := kadm.NewClient(a.client).ListTopics(ctx, topic)
+	all, err := a.r.Admin.ListTopics(ctx, topic)
 	if err != nil {
 		return leader{}, err
 	}
@@ -137,7 +137,7 @@ func (a *asking) checkEpoch(ctx context.Context, in events.Input, at int64, epoc
 	var req kadm.OffsetForLeaderEpochRequest
 	req.Add(topic, a.partition, epoch)
 	for {
-		answer, err := kadm.NewClient(a.client).OffsetForLeaderEpoch(ctx, req)
+		answer, err := a.r.Admin.OffsetForLeaderEpoch(ctx, req)
 		is, ok := answer[topic][a.partition]
 		switch {
 		case err != nil || !ok || kerr.IsRetriable(is.Err):

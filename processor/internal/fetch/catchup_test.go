@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
@@ -43,7 +42,8 @@ func newBehind(t *testing.T) *behind {
 	e.Config.Behind, e.Config.FetchBytes, e.Config.QueueBytes, e.Config.Now = 20, 1000, 1<<20, func() time.Time { return b.now }
 	cluster := &engine.Cluster{Partitions: 1}
 	asker := testkit.Client(t, brokers)
-	topics, err := kadm.NewClient(asker).ListTopics(t.Context(), b.inputs[:]...)
+	e.SetClient(asker)
+	topics, err := e.Admin.ListTopics(t.Context(), b.inputs[:]...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	add := func(key, value string) {
 		headers = append(headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
 	}
-	key, value := bytes.Clone(r.Key), bytes.Clone(r.Value)
+	key, value := r.Key, r.Value
 	if size > MaxCopied {
 		leftOut := fmt.Sprintf("the value of %d bytes and %d headers", len(value), len(headers))
 		if len(key) > copiedKey {
@@ -65,7 +65,7 @@ func deadLetter(topic string, r *kgo.Record, err error) *kgo.Record {
 	add(HeaderReason, string(reasonOf(err)))
 	add(HeaderDetail, err.Error())
 	add(HeaderTimestamp, strconv.FormatInt(merge.MillisOf(r), 10))
-	return &kgo.Record{Topic: topic, Partition: r.Partition, Key: key, Value: value, Headers: headers}
+	return &kgo.Record{Topic: topic, Partition: r.Partition, Key: bytes.Clone(key), Value: bytes.Clone(value), Headers: headers}
 }
 
 // headerOverhead is the largest size of a header besides its key and value, in bytes.
