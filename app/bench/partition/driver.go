@@ -25,7 +25,7 @@ type driver struct {
 	warmR     []*events.Read
 	deltas    projections.Deltas
 	offsets   [events.NumInputs]int64
-	replaying bool // changes are settled without deltas, as in a replay
+	replaying bool // see replay
 	pace      pace
 
 	phases
@@ -103,6 +103,15 @@ func openWith(dir string, s projections.Settings, r room) (*driver, error) {
 func (d *driver) close() error {
 	defer d.cache.Unref()
 	return d.p.Close()
+}
+
+// replay makes the driver fold as a partition in a replay does: without deltas, and without the marks
+// that only they need. Everything must have been drained.
+func (d *driver) replay() {
+	d.p.Lock()
+	defer d.p.Unlock()
+	d.p.Quiet(true)
+	d.replaying = true
 }
 
 // foldAll folds records in batches. It drains and cuts at its pace. A replaying driver cuts as

@@ -43,7 +43,9 @@ func foldRun(t task) (r gauge.Result, allocs float64, err error) {
 	if err := d.join(g); err != nil {
 		return gauge.Result{}, 0, err
 	}
-	d.replaying = t.silent
+	if t.silent {
+		d.replay()
+	}
 	if t.pace.drain > 0 {
 		d.pace = t.pace
 	}

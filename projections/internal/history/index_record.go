@@ -28,10 +28,18 @@ func IndexedFrom(seq uint32, b []byte) (x Indexed, id []byte, ok bool) {
 	x = Indexed{Seq: seq, Flags: r.Byte() & indexedFlags}
 	x.Time = r.Varint()
 	x.LogTime = x.Time + int64(r.Uvarint())
-	r.Uvarint() // offset
-	r.Uvarint() // the sender's previous message
+	r.SkipNumbers(2) // offset, the sender's previous message
 	id = r.Bytes()
 	return x, id, r.Err == nil
+}
+
+// IDFrom returns the id of a message from its encoded log entry.
+func IDFrom(b []byte) (id []byte, ok bool) {
+	r := wire.Reader{B: b}
+	r.Byte()         // flags
+	r.SkipNumbers(4) // time, log time, offset, the sender's previous message
+	id = r.Bytes()
+	return id, r.Err == nil
 }
 
 // AppendIndexed encodes one index entry. The record of an id has one or more of them, ordered by

@@ -44,18 +44,19 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	if !ever || from >= a.Seq || pair.Ord == state.NoOrdinal {
 		return
 	}
-	if r.Flags&state.RowThread != 0 {
-		a.Thread = p.FollowOf(r).Thread
-	}
-	a.Ord = pair.Ord
 	last := p.NewestReceiptEntry(r.Channel, c)
 	if last == 0 {
 		p.ReceiptChannels = append(p.ReceiptChannels, receipts.Group{Channel: r.Channel})
 		c.ReceiptSlot = uint32(len(p.ReceiptChannels) - 1)
 	}
-	a.Slot, a.Next = c.ReceiptSlot, last
-	p.ReceiptChannels[a.Slot].End++
-	c.NewestReceipt = p.ReceiptEntries.Push(a)
+	p.ReceiptChannels[c.ReceiptSlot].End++
+	c.NewestReceipt = p.ReceiptEntries.Alloc()
+	// Field by field: a copy of a struct that was just written waits for all stores before it.
+	e := p.ReceiptEntries.At(c.NewestReceipt)
+	e.Next, e.Ord, e.Seq, e.Thread, e.At, e.Slot, e.Kind = last, pair.Ord, a.Seq, 0, a.At, c.ReceiptSlot, a.Kind
+	if r.Flags&state.RowThread != 0 {
+		e.Thread = p.FollowOf(r).Thread
+	}
 	p.MarkedBytes += 24
 }
 

@@ -71,8 +71,7 @@ func (p *State) tailID(c *Channel, seq uint32) ([]byte, bool) {
 	if !c.InTail(seq) || seq <= p.SeedOf(c) {
 		return nil, false
 	}
-	_, id, ok := history.IndexedFrom(seq, p.Blobs.Get(c.Tail[seq%history.BlockLen]))
-	return id, ok
+	return history.IDFrom(p.Blobs.Get(c.Tail[seq%history.BlockLen]))
 }
 
 // entry decodes a message that is in a full block of the log. It returns false if that fails.

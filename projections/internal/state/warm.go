@@ -55,6 +55,8 @@ func (p *State) Warm(messages []*events.Message, reads []*events.Read) {
 		sum += uint64(c.Tail[c.HeadSeq%history.BlockLen])
 		if i < len(messages) {
 			sum += uint64(c.MaxID)
+		} else if int(c.ReceiptSlot) < len(p.ReceiptChannels) {
+			sum += uint64(p.ReceiptChannels[c.ReceiptSlot].Channel)
 		}
 	}
 	for i := range pairs {
