@@ -31,7 +31,7 @@ func TestWhatMayStayInTheStore(t *testing.T) {
 				r.Flags = 0 // has left
 			}
 			id := fmt.Sprintf("u%d", from+i)
-			b = records.AppendRow(append(binary.AppendUvarint(b, uint64(len(id))), id...), &r, state.Rare{LastR: int64(from + i)}, nil) //nolint:gosec // short
+			b = records.AppendRow(append(binary.AppendUvarint(b, uint64(len(id))), id...), &r, &state.Rare{LastR: int64(from + i)}, nil) //nolint:gosec // short
 		}
 		return b
 	}

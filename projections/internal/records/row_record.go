@@ -31,7 +31,7 @@ const (
 
 // AppendRow encodes a row without its user, and leaves out parts without content. all is State.Whole of
 // the row, and x its extra, or nil.
-func AppendRow(b []byte, r *state.Row, all state.Rare, x *state.PairExtra) []byte {
+func AppendRow(b []byte, r *state.Row, all *state.Rare, x *state.PairExtra) []byte {
 	at := len(b)
 	b = append(b, 0)
 	b = binary.AppendUvarint(b, uint64(r.Baseline))

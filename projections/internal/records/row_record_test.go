@@ -50,7 +50,7 @@ func drawRow(t *rapid.T) (r state.Row, all state.Rare) {
 	}
 	if all.LastR = number[int64](t, "last read", 1, 1<<60); rapid.Bool().Draw(t, "as implied") {
 		p := newState()
-		all = p.Whole(&r)
+		all = *p.Whole(&r)
 	}
 	if all.OwnFloor == 0 && r.LastOwn == 0 {
 		r.OwnAt = 0 // has no record
@@ -104,7 +104,7 @@ func TestRowBytes(t *testing.T) {
 				}
 			}
 		}
-		b := AppendRow([]byte("before"), &want, all, x)
+		b := AppendRow([]byte("before"), &want, &all, x)
 		if !bytes.HasPrefix(b, []byte("before")) {
 			t.Fatal("AppendRow wrote over what was there")
 		}
@@ -117,9 +117,9 @@ func TestRowBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		extra := p.ExtraOfPair(&got)
-		whole := p.Whole(&got)
+		whole := *p.Whole(&got)
 		whole.Extra = 0
-		if implied := all == p.Whole(&want); extra == nil && implied != (got.Rare == 0) {
+		if implied := all == *p.Whole(&want); extra == nil && implied != (got.Rare == 0) {
 			t.Fatalf("the row implies the rest: %t, and has a Rare of its own: %t", implied, got.Rare != 0)
 		}
 		if got.Rare = 0; got != want || whole != all {
@@ -154,7 +154,7 @@ func TestRowCutShort(t *testing.T) {
 		Lasting: events.LevelNone, IgnoreAll: true, Flag: state.Since{Is: true, HeadSeq: 400},
 		Filed: state.File(state.Since{Is: true, At: 1 << 41, Horizon: 1<<41 + 7}, true),
 	}}
-	b := AppendRow(nil, &row, all, x)
+	b := AppendRow(nil, &row, &all, x)
 	for cut := range b {
 		r := wire.Reader{B: bytes.Clone(b[:cut])}
 		var got state.Row
@@ -166,11 +166,11 @@ func TestRowCutShort(t *testing.T) {
 
 // TestAnEmptyRowIsShort: most fields of a row are zero most of the time, and take no space then.
 func TestAnEmptyRowIsShort(t *testing.T) {
-	if b := AppendRow(nil, &state.Row{}, state.Rare{}, nil); len(b) != 2 {
+	if b := AppendRow(nil, &state.Row{}, &state.Rare{}, nil); len(b) != 2 {
 		t.Errorf("a row that says nothing takes %d bytes: %x", len(b), b)
 	}
 	plain := state.Row{Flags: state.RowMuted}
-	if b := AppendRow(nil, &plain, state.Rare{}, &state.PairExtra{Settings: &state.UserSettings{Lasting: events.LevelNone}}); len(b) != 2 {
+	if b := AppendRow(nil, &plain, &state.Rare{}, &state.PairExtra{Settings: &state.UserSettings{Lasting: events.LevelNone}}); len(b) != 2 {
 		t.Errorf("a muting takes %d bytes: %x", len(b), b)
 	}
 }
@@ -182,7 +182,7 @@ func TestMutedRowBehindItsMarkers(t *testing.T) {
 	p := newState()
 	var got state.Row
 	p.LoadSettings(&got).Labels = []string{"work"}
-	r := wire.Reader{B: AppendRow(nil, &muted, state.Rare{}, nil)}
+	r := wire.Reader{B: AppendRow(nil, &muted, &state.Rare{}, nil)}
 	ReadRow(&r, &got, p)
 	if s := p.SettingsOf(&got); s.Level() != events.LevelNone || len(s.Labels) != 1 {
 		t.Errorf("it says %+v", s)
@@ -216,7 +216,7 @@ func TestFollowBytes(t *testing.T) {
 func TestSkipRow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row, all := drawRow(t)
-		b := append(AppendRow(nil, &row, all, nil), "rest"...)
+		b := append(AppendRow(nil, &row, &all, nil), "rest"...)
 		r := wire.Reader{B: b}
 		if !SkipRow(&r) || r.Err != nil || string(r.B) != "rest" {
 			t.Fatalf("of %x, %q is left, error %v", b, r.B, r.Err)
@@ -227,10 +227,10 @@ func TestSkipRow(t *testing.T) {
 			t.Fatalf("of %x: %+v, want %+v, %q is left, error %v", b, got, want, r.B, r.Err)
 		}
 		rare := state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}}
-		if r = (wire.Reader{B: AppendRow(nil, &row, all, &rare)}); SkipRow(&r) {
+		if r = (wire.Reader{B: AppendRow(nil, &row, &all, &rare)}); SkipRow(&r) {
 			t.Fatal("a row with rare parts was skipped")
 		}
-		if r = (wire.Reader{B: AppendRow(nil, &row, all, &rare)}); second(SkimRow(&r)) {
+		if r = (wire.Reader{B: AppendRow(nil, &row, &all, &rare)}); second(SkimRow(&r)) {
 			t.Fatal("a row with rare parts was skimmed")
 		}
 		if r = (wire.Reader{B: b[:rapid.IntRange(0, len(b)-5).Draw(t, "cut")]}); SkipRow(&r) && r.Err == nil {
@@ -252,7 +252,7 @@ func TestSkipRows(t *testing.T) {
 		for range n {
 			row, all := drawRow(t)
 			user := rapid.SampledFrom([]int{1, 7, 127, 128, 255}).Draw(t, "length of the user's id")
-			page = AppendRow(wire.AppendBytes(page, make([]byte, user)), &row, all, nil)
+			page = AppendRow(wire.AppendBytes(page, make([]byte, user)), &row, &all, nil)
 			ends[len(page)] = true
 		}
 		if rows, ok := SkipRows(page); !ok || int(rows) != n {
@@ -263,11 +263,11 @@ func TestSkipRows(t *testing.T) {
 			t.Fatalf("cut at %d of %d: %v", cut, len(page), ok)
 		}
 		row, all := drawRow(t)
-		rare := AppendRow(wire.AppendBytes(page, []byte("u")), &row, all, &state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}})
+		rare := AppendRow(wire.AppendBytes(page, []byte("u")), &row, &all, &state.PairExtra{Read: &state.OwnPost{Seq: 1, At: 2}})
 		if _, ok := SkipRows(rare); ok {
 			t.Fatal("a row with rare parts was skipped")
 		}
-		if _, ok := SkipRows(AppendRow(wire.AppendBytes(page, nil), &row, all, nil)); ok {
+		if _, ok := SkipRows(AppendRow(wire.AppendBytes(page, nil), &row, &all, nil)); ok {
 			t.Fatal("a row without a user was skipped")
 		}
 	})

@@ -55,12 +55,21 @@ func (p *State) RareOf(r *Row) *Rare {
 
 var noRare Rare
 
-// Whole returns the row's Rare, or what the row implies.
-func (p *State) Whole(r *Row) Rare {
-	if r.Rare == 0 {
-		return r.implied()
+// Whole returns the row's Rare, or what the row implies. It is valid until the next call, and must not
+// be changed. Only the goroutine that folds calls Whole.
+func (p *State) Whole(r *Row) *Rare {
+	if r.Rare != 0 {
+		return p.Rares.At(r.Rare)
 	}
-	return *p.Rares.At(r.Rare)
+	x := &p.whole // its fields are set one by one: a CPU copies a struct that was just written slowly
+	x.LastR, x.Public, x.PublicAt, x.Far = r.lastRead(), r.Pointer, r.At, r.Pointer
+	return x
+}
+
+// implies reports whether the row implies x.
+func (r *Row) implies(x *Rare) bool {
+	return x.Public == r.Pointer && x.Far == r.Pointer && x.PublicAt == r.At && x.LastR == r.lastRead() &&
+		x.LastD == 0 && x.OwnFloor == 0 && x.Marks == 0 && x.Scope == 0 && x.Extra == 0
 }
 
 // SetWhole replaces the row's Rare, but for Scope and Extra. It keeps none that the row implies.
@@ -68,7 +77,7 @@ func (p *State) SetWhole(r *Row, x Rare) {
 	was := p.RareOf(r)
 	x.Scope, x.Extra = was.Scope, was.Extra
 	switch {
-	case x == r.implied():
+	case r.implies(&x):
 		p.DropRare(r)
 	case r.Rare == 0:
 		r.Rare = p.Rares.Push(x)
@@ -87,7 +96,7 @@ func (p *State) EnsureRare(r *Row) *Rare {
 
 // Imply drops the row's Rare if the row implies it.
 func (p *State) Imply(r *Row) {
-	if r.Rare != 0 && *p.Rares.At(r.Rare) == r.implied() {
+	if r.Rare != 0 && r.implies(p.Rares.At(r.Rare)) {
 		p.DropRare(r)
 	}
 }

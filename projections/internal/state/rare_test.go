@@ -54,7 +54,7 @@ func TestARowImpliesTheRest(t *testing.T) {
 				}
 			}
 			public, at := p.Public(r)
-			if got := (Rare{LastR: p.LastR(r), Public: public, PublicAt: at, Far: p.Far(r), Marks: p.RareOf(r).Marks}); got != want || p.Whole(r) != want {
+			if got := (Rare{LastR: p.LastR(r), Public: public, PublicAt: at, Far: p.Far(r), Marks: p.RareOf(r).Marks}); got != want || *p.Whole(r) != want {
 				t.Fatalf("got %+v and %+v, want %+v", got, p.Whole(r), want)
 			}
 		}

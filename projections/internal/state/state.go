@@ -29,6 +29,7 @@ type State struct {
 	Channels       arena.Slab[Channel]
 	Rows           arena.Slab[Row]
 	Rares          arena.Slab[Rare]
+	whole          Rare // of Whole
 	Users          arena.Slab[User]
 	Blobs          arena.Blobs
 	ChannelTable   arena.Table

@@ -83,14 +83,16 @@ type WarmPair struct {
 }
 
 // NextRead returns what Warm found for the next read. If that read was not passed to Warm, the
-// result is another's; the caller verifies it.
-func (w *Warmth) NextRead() (x WarmPair) {
-	if w.read < len(w.Pairs) {
-		x = w.Pairs[w.read]
-		w.read++
+// result is another's; the caller verifies it, and must not change it.
+func (w *Warmth) NextRead() *WarmPair {
+	if w.read >= len(w.Pairs) {
+		return &noPair
 	}
-	return x
+	w.read++
+	return &w.Pairs[w.read-1]
 }
+
+var noPair WarmPair
 
 // EnsureChannelNear is EnsureChannel with a guess of the index, 0 for none.
 func (p *State) EnsureChannelNear(guess uint32, id []byte) (uint32, *Channel) {
