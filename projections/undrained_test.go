@@ -39,9 +39,4 @@ func TestUndrained(t *testing.T) {
 	want("one more", 1, 7)
 	p.Drain(&d, true)
 	want("after a drain", 0, 0)
-	p.Quiet(true)
-	post(p, "c", "m6", "a", 4)
-	want("one while nothing is published: there is no pair to settle", 0, 3)
-	p.Drain(nil, true)
-	want("after a drain without deltas", 0, 0)
 }

@@ -10,9 +10,6 @@ func (p *Fold) PairMayHaveChanged(ref uint32) { p.list(ref, state.RowCheck) }
 
 func (p *Fold) list(ref uint32, flag uint8) {
 	r := p.Rows.At(ref)
-	if p.Replaying && r.Rare == 0 && r.Flags&state.RowThread == 0 {
-		return // Drain has nothing to settle
-	}
 	p.List(ref, r)
 	r.Flags |= flag
 	if r.Flags&state.RowThread != 0 {
