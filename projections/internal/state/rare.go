@@ -29,12 +29,6 @@ func (r *Row) Place(to uint32, at, event int64) {
 	r.eventLow, r.eventMid, r.eventTop = uint32(event), uint16(event>>32), uint8(event>>48)
 }
 
-// implied returns what a row without a Rare has: its last read put the pointer there, publicly, and
-// no read ever reached further.
-func (r *Row) implied() Rare {
-	return Rare{LastR: r.lastRead(), Public: r.Pointer, PublicAt: r.At, Far: r.Pointer}
-}
-
 // lastRead returns offset + 1 of the record of chat.reads that put the pointer there, or 0.
 func (r *Row) lastRead() int64 {
 	event := r.Event()
@@ -66,7 +60,8 @@ func (p *State) Whole(r *Row) *Rare {
 	return x
 }
 
-// implies reports whether the row implies x.
+// implies reports whether the row implies x: its last read put the pointer there, publicly, and no
+// read ever reached further.
 func (r *Row) implies(x *Rare) bool {
 	return x.Public == r.Pointer && x.Far == r.Pointer && x.PublicAt == r.At && x.LastR == r.lastRead() &&
 		x.LastD == 0 && x.OwnFloor == 0 && x.Marks == 0 && x.Scope == 0 && x.Extra == 0
@@ -89,7 +84,7 @@ func (p *State) SetWhole(r *Row, x Rare) {
 // EnsureRare returns the row's Rare, and creates it if needed.
 func (p *State) EnsureRare(r *Row) *Rare {
 	if r.Rare == 0 {
-		r.Rare = p.Rares.Push(r.implied())
+		r.Rare = p.Rares.Push(*p.Whole(r))
 	}
 	return p.Rares.At(r.Rare)
 }
