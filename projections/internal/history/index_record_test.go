@@ -23,6 +23,12 @@ func TestIndexedFromIsIndexedOf(t *testing.T) {
 		if x.Flags&^(Silent|Reply|Broadcast) != 0 {
 			t.Fatalf("the index says %b of the flags", x.Flags)
 		}
+		if id, ok := IDFrom(b); !ok || !bytes.Equal(id, e.ID) {
+			t.Fatalf("got the id %q, %v, want %q", id, ok, e.ID)
+		}
+		if id, ok := IDFrom(bytes.Clone(b[:4])); ok {
+			t.Fatalf("read the id %q from four bytes", id)
+		}
 		if _, _, ok := IndexedFrom(e.Seq, bytes.Clone(b[:4])); ok {
 			t.Fatal("an entry without its id was taken")
 		}
