@@ -106,7 +106,7 @@ func (d *driver) close() error {
 }
 
 // replay makes the driver fold as a partition in a replay does: without deltas, and without the marks
-// that only they need. Everything must have been drained.
+// that only deltas need. Everything must have been drained.
 func (d *driver) replay() {
 	d.p.Lock()
 	defer d.p.Unlock()

@@ -81,7 +81,7 @@ func (s *spots) take() (uint32, bool) {
 	return 0, false
 }
 
-// Alloc returns the index of an element. It is zero, unless Reset released it.
+// Alloc returns the index of an element. The element is zero unless Reset released it.
 func (s *Slab[T]) Alloc() uint32 {
 	s.live++
 	if s.next == 0 {

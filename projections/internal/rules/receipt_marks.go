@@ -51,7 +51,7 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	}
 	p.ReceiptChannels[c.ReceiptSlot].End++
 	c.NewestReceipt = p.ReceiptEntries.Alloc()
-	// Field by field: a copy of a struct that was just written waits for all stores before it.
+	// A copy of a struct that was just written would wait until all earlier writes are in the CPU's cache.
 	e := p.ReceiptEntries.At(c.NewestReceipt)
 	e.Next, e.Ord, e.Seq, e.Thread, e.At, e.Slot, e.Kind = last, pair.Ord, a.Seq, 0, a.At, c.ReceiptSlot, a.Kind
 	if r.Flags&state.RowThread != 0 {

@@ -55,7 +55,7 @@ func (p *State) Whole(r *Row) *Rare {
 	if r.Rare != 0 {
 		return p.Rares.At(r.Rare)
 	}
-	x := &p.whole // its fields are set one by one: a CPU copies a struct that was just written slowly
+	x := &p.whole // set field by field: a CPU is slow to copy a struct that was just written
 	x.LastR, x.Public, x.PublicAt, x.Far = r.lastRead(), r.Pointer, r.At, r.Pointer
 	return x
 }

@@ -29,7 +29,7 @@ type State struct {
 	Channels       arena.Slab[Channel]
 	Rows           arena.Slab[Row]
 	Rares          arena.Slab[Rare]
-	whole          Rare // of Whole
+	whole          Rare // what Whole returns for a row without a Rare
 	Users          arena.Slab[User]
 	Blobs          arena.Blobs
 	ChannelTable   arena.Table
