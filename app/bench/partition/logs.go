@@ -81,7 +81,8 @@ func foldOld(ctx context.Context, dir string, n int, trim bool) (largest int64, 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	d := driver{p: p, replaying: true}
+	d := driver{p: p}
+	d.replay()
 	const years, day = 27, int64(24 * 3600 * 1000)
 	step := years * 365 * day / int64(n)
 	rng := rand.New(rand.NewPCG(1, 2))

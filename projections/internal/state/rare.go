@@ -50,7 +50,7 @@ func (p *State) RareOf(r *Row) *Rare {
 var noRare Rare
 
 // Whole returns the row's Rare, or what the row implies. It is valid until the next call, and must not
-// be changed. Only the goroutine that folds calls Whole.
+// be changed. Only the goroutine that changes the state calls Whole.
 func (p *State) Whole(r *Row) *Rare {
 	if r.Rare != 0 {
 		return p.Rares.At(r.Rare)
