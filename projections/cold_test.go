@@ -17,85 +17,110 @@ import (
 // bytes after each cut as one with memory for all, gives the answers of the model, and is the same
 // after restarts.
 func TestPropertyCold(t *testing.T) {
-	left, woken, answers, unlisted, listed := 0, int64(0), 0, 0, 0
-	scripts(t, 15, func(t *rapid.T, c *random.Case) {
-		c.Settings.TrimLog = false
-		fs := [...]vfs.FS{vfs.NewMem(), vfs.NewMem()}
-		memory := int64(0)
-		later := rapid.Bool().Draw(t, "list later")
-		small, large := openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
-		list := func(n int) {
-			if listSome(t, small, n) {
-				listed++
-			}
-		}
-		defer func() { closePartition(t, small); closePartition(t, large) }()
-		m := model.New(c.Settings)
-		order := interleaving(t, &c.Log, "order")
-		output := newPublished()
-		for i := range order {
-			if rapid.IntRange(0, 3).Draw(t, "fetch") == 0 {
-				if err := small.Fetch(channelsOf(order[i:min(i+3, len(order))])); err != nil {
-					t.Fatal(err)
-				}
-			}
-			order[i].Fold(small)
-			order[i].Fold(large)
-			if n := rapid.IntRange(-3, 2).Draw(t, "list"); n > 0 {
-				list(n)
-			}
-			order[i].AddTo(m)
-			at := fmt.Sprintf("after %d records", i+1)
-			then := rapid.IntRange(0, 9).Draw(t, "then")
-			if then < 4 {
-				continue
-			}
-			output.both(t, small, large, m, at)
-			if then < 7 {
-				continue
-			}
-			for range rapid.IntRange(1, 3).Draw(t, "cuts") { // a channel in use leaves with the second
-				memory = rapid.SampledFrom([]int64{0, 1, 1, 30_000}).Draw(t, "memory")
-				cut(t, small)
-				cut(t, large)
-			}
-			if a, b := dump(t, small), dump(t, large); a != b {
-				t.Fatalf("%s the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", at, a, b)
-			}
-			s := small.Stats()
-			left += s.ColdChannels
-			if !small.Listed() { // what is asked about channels only
-				unlisted++
-				sameViews(t, small, large, m, at)
-				list(1000)
-			}
-			asked := &model.WithCold{Partition: small}
-			if d := m.Diff(asked); d != "" {
-				t.Fatalf("%s, %d of %d channels cold:\n%s", at, s.ColdChannels, s.Channels, d)
-			}
-			asked.Close()
-			answers += asked.Answers
-			if then == 8 {
-				woken += small.Stats().Loaded
-				closePartition(t, small)
-				closePartition(t, large)
-				small, large = openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
-				refold(t, small, order[:i+1], nil)
-				refold(t, large, order[:i+1], nil)
-			}
-		}
-		output.both(t, small, large, m, "at the end")
-		cut(t, small)
-		cut(t, large)
-		if a, b := dump(t, small), dump(t, large); a != b {
-			t.Fatalf("at the end the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", a, b)
-		}
-		woken += small.Stats().Loaded
-	})
-	t.Logf("%d times cold after a cut, %d woken, %d answers from the store, %d times asked before all was listed, %d times listed", left, woken, answers, unlisted, listed)
-	if left == 0 || woken == 0 || answers == 0 {
+	n := coldSeen{}
+	scripts(t, 15, n.asLarge)
+	n.check(t)
+}
+
+// TestPropertyColdLogs is TestPropertyCold for channels whose logs end.
+func TestPropertyColdLogs(t *testing.T) {
+	n := coldSeen{}
+	scriptsOf(t, 5, random.DrawRule("logs that end while another channel goes on"), n.asLarge)
+	n.check(t)
+	if n.trimmed == 0 || n.waiting == 0 {
+		t.Errorf("%d times a channel with a trimmed log was cold, and %d times one stayed because its log waited", n.trimmed, n.waiting)
+	}
+}
+
+// coldSeen counts what runs of asLarge have met.
+type coldSeen struct {
+	left, answers, unlisted, listed, trimmed, waiting int
+	woken                                             int64
+}
+
+func (n *coldSeen) check(t *testing.T) {
+	t.Helper()
+	t.Logf("%+v", *n)
+	if n.left == 0 || n.woken == 0 || n.answers == 0 {
 		t.Error("no channel was ever cold")
 	}
+}
+
+// asLarge compares a partition with memory for a few channels with one with memory for all.
+func (n *coldSeen) asLarge(t *rapid.T, c *random.Case) {
+	fs := [...]vfs.FS{vfs.NewMem(), vfs.NewMem()}
+	memory := int64(0)
+	later := rapid.Bool().Draw(t, "list later")
+	small, large := openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
+	list := func(some int) {
+		if listSome(t, small, some) {
+			n.listed++
+		}
+	}
+	defer func() { closePartition(t, small); closePartition(t, large) }()
+	m := model.New(c.Settings)
+	order := interleaving(t, &c.Log, "order")
+	output := newPublished()
+	for i := range order {
+		if rapid.IntRange(0, 3).Draw(t, "fetch") == 0 {
+			if err := small.Fetch(channelsOf(order[i:min(i+3, len(order))])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		order[i].Fold(small)
+		order[i].Fold(large)
+		if some := rapid.IntRange(-3, 2).Draw(t, "list"); some > 0 {
+			list(some)
+		}
+		order[i].AddTo(m)
+		at := fmt.Sprintf("after %d records", i+1)
+		then := rapid.IntRange(0, 9).Draw(t, "then")
+		if then < 4 {
+			continue
+		}
+		output.both(t, small, large, m, at)
+		if then < 7 {
+			continue
+		}
+		for range rapid.IntRange(1, 3).Draw(t, "cuts") { // a channel in use leaves with the second
+			memory = rapid.SampledFrom([]int64{0, 1, 1, 30_000}).Draw(t, "memory")
+			cut(t, small)
+			cut(t, large)
+		}
+		if a, b := dump(t, small), dump(t, large); a != b {
+			t.Fatalf("%s the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", at, a, b)
+		}
+		s := small.Stats()
+		n.left += s.ColdChannels
+		waiting, trimmed := small.ColdLogs()
+		n.waiting, n.trimmed = n.waiting+waiting, n.trimmed+trimmed
+		if !small.Listed() { // what is asked about channels only
+			n.unlisted++
+			sameViews(t, small, large, m, at)
+			list(1000)
+		}
+		asked := &model.WithCold{Partition: small}
+		if d := m.Diff(asked); d != "" {
+			t.Fatalf("%s, %d of %d channels cold:\n%s", at, s.ColdChannels, s.Channels, d)
+		}
+		asked.Close()
+		n.answers += asked.Answers
+		if then == 8 {
+			n.woken += small.Stats().Loaded
+			closePartition(t, small)
+			closePartition(t, large)
+			small, large = openSmall(t, fs[0], c.Settings, &memory, later), open(t, fs[1], c.Settings)
+			refold(t, small, order[:i+1], nil)
+			refold(t, large, order[:i+1], nil)
+		}
+	}
+	output.both(t, small, large, m, "at the end")
+	cut(t, small)
+	cut(t, large)
+	if a, b := dump(t, small), dump(t, large); a != b {
+		t.Fatalf("at the end the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", a, b)
+	}
+	n.woken += small.Stats().Loaded
 }
 
 // both takes what two partitions emit. The small one emits nothing that the large one does not, and

@@ -12,6 +12,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/overlay"
 	"github.com/tidemark/tidemark/projections/internal/state"
 	"github.com/tidemark/tidemark/projections/internal/store"
+	"github.com/tidemark/tidemark/projections/internal/trimming"
 )
 
 // Cut encodes all dirty state, with the current position and digest, into one batch. Only Apply
@@ -50,7 +51,7 @@ func (k *cutting) encode() error {
 	// The more of a batch is in the order of its keys, the less it costs to write.
 	dirty := k.rules.DirtyChannels
 	k.rules.DirtyChannels, k.spareDirty = k.byID.Sort(k.spareDirty[:0], dirty, k.channelID), dirty
-	trimming := state.Trimming{State: &k.rules.State, Into: &k.written, Stored: k.get, Step: k.step}
+	trimming := trimming.Trimming{State: &k.rules.State, Into: &k.written, Stored: k.get, Step: k.step}
 	if err := trimming.Logs(); err != nil {
 		return err
 	}

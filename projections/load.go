@@ -58,7 +58,7 @@ func (r *room) loaded(ci uint32, t *turn) {
 		part := p.readUpTo(p.rules.Blobs.Get(c.ID))
 		full = full || part > 0 && crowded/part > roomShort
 	}
-	r.short = r.short || full && !p.rules.Settings.TrimLog
+	r.short = r.short || full
 	if p.evictable(c) || full && p.mayRest(ci, c) {
 		p.evict(ci, t)
 		p.leaveSome(t)

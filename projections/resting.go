@@ -8,11 +8,10 @@ import (
 // mayRest reports whether a channel can leave memory without a change to anything: the store has
 // all of it, nothing of it is to be published, and it cannot change before an event names it. It
 // assumes that every cut was applied, and that everything was drained.
-//
-// With Settings.TrimLog no channel leaves: its log may have to be trimmed while it is cold.
 func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
-	if p.rules.Settings.TrimLog || c.ID == 0 || c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || c.Pending != 0 || c.Ords > loading.MaxResting ||
-		c.Dirty&(state.DirtyChannel|state.DirtyPage0|state.DirtyListed) != 0 || c.Dirty&state.DirtyStored == 0 || c.OutReceipts != 0 || p.rules.NewestReceiptEntry(ci, c) != 0 {
+	if c.ID == 0 || c.LastM == 0 || c.Flags&state.ChannelDeleted != 0 || c.Pending != 0 || c.Ords > loading.MaxResting ||
+		c.Dirty&(state.DirtyChannel|state.DirtyPage0|state.DirtyListed) != 0 || c.Dirty&state.DirtyStored == 0 || c.OutReceipts != 0 || p.rules.NewestReceiptEntry(ci, c) != 0 ||
+		p.rules.LogWaits(c, p.rules.EndedAt(ci)) {
 		return false
 	}
 	if x := p.rules.ExtraOf(c); x != nil {

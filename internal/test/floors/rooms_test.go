@@ -24,7 +24,7 @@ var houses = []struct {
 		{"parts", []string{"held", "history", "identity", "overlay", "receipts", "seqset"}},
 		{"kept", []string{"cold"}},
 		{"state", []string{"state"}},
-		{"waiting", []string{"pending", "records", "warming"}},
+		{"waiting", []string{"pending", "records", "trimming", "warming"}},
 		{"rules", []string{"rules"}},
 		{"top", []string{"differ", "loading", "outbox", "store", "views"}},
 	}},

@@ -12,12 +12,7 @@ import (
 
 func (l Loader) decodeChannel(ci uint32, c *state.Channel, b []byte) error {
 	r := wire.Reader{B: b}
-	flags := r.Byte()
-	c.Flags = flags &^ state.ChannelTrimmed
-	for _, v := range [...]*uint32{&c.HeadSeq, &c.HeadPos, &c.Latest, &c.Floor, &c.Members, &c.Ords} {
-		*v = r.U32()
-	}
-	c.LastM = int64(r.Uvarint())
+	flags := readHead(c, &r)
 	if c.Flags&state.ChannelUpdated != 0 {
 		x := l.EnsureExtra(c)
 		x.Archived, x.Labels = r.Byte() != 0, records.ReadLabels(&r)
@@ -29,8 +24,7 @@ func (l Loader) decodeChannel(ci uint32, c *state.Channel, b []byte) error {
 	if c.HeadSeq == 0 || r.Err != nil {
 		return r.Done()
 	}
-	c.FirstTime, c.Time = r.Varint(), r.Varint()
-	c.LogTime = c.Time + int64(r.Uvarint())
+	readTimes(c, &r)
 	if c.Flags&state.ChannelSeeded != 0 {
 		x := l.EnsureExtra(c)
 		x.Seeded, x.SeedLog = r.U32(), c.FirstTime+int64(r.Uvarint())
@@ -40,12 +34,14 @@ func (l Loader) decodeChannel(ci uint32, c *state.Channel, b []byte) error {
 		l.SeededChannels++
 	}
 	c.MaxID = l.Blobs.Put(r.Bytes())
-	for _, v := range [...]*uint32{&c.MaxSeq, &c.Anchor, &c.Plain} {
-		*v = c.HeadSeq - r.U32()
-	}
-	c.Run = r.Byte()
-	if err := l.LoadEnding(ci, c, flags, &r); err != nil {
+	readDistances(c, &r)
+	ending, err := l.LoadEnding(c, flags, &r)
+	if err != nil {
 		return err
+	}
+	if l.Settings.TrimLog {
+		*l.EndingOf(ci) = ending
+		l.ListWaiting(ci, c)
 	}
 	for s := l.OpenBlock(c); s <= c.HeadSeq && r.Err == nil; s++ {
 		if err := l.tail(c, s, r.Bytes()); err != nil {
@@ -53,6 +49,30 @@ func (l Loader) decodeChannel(ci uint32, c *state.Channel, b []byte) error {
 		}
 	}
 	return r.Done()
+}
+
+// readHead reads the beginning of a channel's own record, which every channel has, and returns its flags.
+func readHead(c *state.Channel, r *wire.Reader) (flags byte) {
+	flags = r.Byte()
+	c.Flags = flags &^ state.ChannelTrimmed
+	for _, v := range [...]*uint32{&c.HeadSeq, &c.HeadPos, &c.Latest, &c.Floor, &c.Members, &c.Ords} {
+		*v = r.U32()
+	}
+	c.LastM = int64(r.Uvarint())
+	return flags
+}
+
+func readTimes(c *state.Channel, r *wire.Reader) {
+	c.FirstTime, c.Time = r.Varint(), r.Varint()
+	c.LogTime = c.Time + int64(r.Uvarint())
+}
+
+// readDistances reads what follows the largest id.
+func readDistances(c *state.Channel, r *wire.Reader) {
+	for _, v := range [...]*uint32{&c.MaxSeq, &c.Anchor, &c.Plain} {
+		*v = c.HeadSeq - r.U32()
+	}
+	c.Run = r.Byte()
 }
 
 // tail adds a stored message to the tail.

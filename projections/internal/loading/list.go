@@ -114,8 +114,9 @@ func (l *List) absent(get func(key []byte) (val []byte, ok bool, err error)) (bo
 	if err != nil || !ok {
 		return true, err
 	}
-	h, err := headOf(own)
-	return h.flags&state.ChannelDeleted != 0 || h.lastM == 0, err
+	var c state.Channel
+	flags, err := headOf(&c, own)
+	return flags&state.ChannelDeleted != 0 || c.LastM == 0, err
 }
 
 // Add adds a copy of a record.
@@ -171,19 +172,9 @@ func splitHot(key []byte) (id, rest []byte, err error) {
 	return key[1 : n+1], key[n+2:], nil
 }
 
-// head is the beginning of a channel's own record.
-type head struct {
-	flags            byte
-	seq, pos         uint32 // of the newest message
-	present, members uint32 // members who are present, and who ever were
-	lastM            int64  // offset + 1 of the last record in chat.messages
-}
-
-func headOf(own []byte) (h head, err error) {
+// headOf reads the beginning of a channel's own record, and returns its flags.
+func headOf(c *state.Channel, own []byte) (flags byte, err error) {
 	r := wire.Reader{B: own}
-	h.flags, h.seq, h.pos = r.Byte(), r.U32(), r.U32()
-	r.U32() // the newest counted message
-	r.U32() // the floor
-	h.present, h.members, h.lastM = r.U32(), r.U32(), int64(r.Uvarint())
-	return h, r.Err
+	flags = readHead(c, &r)
+	return flags, r.Err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections/internal/keys"
+	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
 // Seeker iterates over the records of a store. A *pebble.Iterator implements it.
@@ -76,8 +77,9 @@ func (l *List) get(from Source) error {
 	err := l.getOne(from, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
 	pages := l.pages
 	if l.unlisted && err == nil && l.First() {
-		h, _ := headOf(l.Value()) // loading reports a corrupt record
-		pages = pagesFor(min(h.members, MaxResting))
+		var c state.Channel
+		_, _ = headOf(&c, l.Value()) // loading reports a corrupt record
+		pages = pagesFor(min(c.Ords, MaxResting))
 	}
 	for page := range pages {
 		if err == nil {

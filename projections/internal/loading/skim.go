@@ -36,15 +36,17 @@ type member struct {
 // state, or whose records are not complete, which loading reports. With quick, read neither
 // collects what note needs nor checks how many members are present.
 func (s *skimmer) read(quick bool) bool {
-	const resting = state.ChannelLarge | state.ChannelReposted
+	const resting = state.ChannelLarge | state.ChannelReposted | state.ChannelTrimmed
 	x, rest := &s.list, len(s.list.ID)+2
 	if x.First(); x.Key()[rest] != keys.HotChannel || len(x.Key()) != rest+1 {
 		return false
 	}
-	h, err := headOf(x.Value())
-	present, ords := h.present, h.members
-	s.large, s.lastM, s.ords = h.flags&state.ChannelLarge != 0, h.lastM, ords
-	if err != nil || h.flags&^resting != 0 || h.lastM == 0 || h.seq != h.pos || ords > MaxResting {
+	var c state.Channel
+	r := wire.Reader{B: x.Value()}
+	flags := readHead(&c, &r)
+	present, ords := c.Members, c.Ords
+	s.large, s.lastM, s.ords = flags&state.ChannelLarge != 0, c.LastM, ords
+	if r.Err != nil || flags&^resting != 0 || c.LastM == 0 || c.HeadSeq != c.HeadPos || ords > MaxResting || s.logWaits(&c, flags, &r) {
 		return false
 	}
 	s.members = s.members[:0]
@@ -72,6 +74,21 @@ func (s *skimmer) read(quick bool) bool {
 		read += n
 	}
 	return read == ords && (quick || present == 0)
+}
+
+// logWaits reports whether the log of a channel waits to be trimmed. r is behind what readHead reads.
+func (s *skimmer) logWaits(c *state.Channel, flags byte, r *wire.Reader) bool {
+	if !s.Settings.TrimLog {
+		return flags&state.ChannelTrimmed != 0 // loading refuses it
+	}
+	if c.HeadSeq == 0 {
+		return false
+	}
+	readTimes(c, r)
+	r.Bytes() // the largest id
+	readDistances(c, r)
+	ending, err := s.LoadEnding(c, flags, r)
+	return err != nil || r.Err != nil || s.LogWaits(c, ending)
 }
 
 // collect adds the members of a page, and returns how many they are and how many of them are present. It

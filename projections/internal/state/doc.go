@@ -22,7 +22,7 @@
 //	index.go         the index of their ids
 //	ending.go        which blocks of the log a cut trims
 //	ended_times.go   times of messages whose block is trimmed, or may be
-//	trimming.go      trimming them
+//	mentioned_by.go  whom a trimmed message mentions
 //	seeded.go        messages that a channel had before its topics began
 //	newest.go        the time of the newest message
 //	size.go          which messages are small

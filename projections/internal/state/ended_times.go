@@ -56,6 +56,25 @@ func (p *State) mayEnd(of *HeadLog, block uint32, logTime int64) bool {
 	return !p.Remembers(logTime, of.logTime) && end+history.BlockLen <= uint64(of.head)
 }
 
+// LogWaits reports whether the next block of a channel's log may be trimmed as far as the channel
+// decides: it waits for the log times of the topics. Only a message of the channel changes that, so a
+// channel whose log does not wait may be cold.
+func (p *State) LogWaits(c *Channel, e Ending) bool {
+	if !p.Settings.TrimLog || e.Blocks >= p.FullBlocks(c) {
+		return false
+	}
+	of := p.HeadLogOf(c)
+	return p.mayEnd(&of, e.Blocks, e.Next)
+}
+
+// ListWaiting lists a channel in State.Due if its log waits.
+func (p *State) ListWaiting(ci uint32, c *Channel) {
+	if e := p.EndingOf(ci); !e.Listed && p.LogWaits(c, *e) {
+		e.Listed = true
+		p.Due.Push(e.Next, ci)
+	}
+}
+
 // Told returns the time that answers and deltas state for a message: its own, or that of its
 // block's last message once the channel lets its log end there. final reports the latter. It is a
 // function of the channel's messages, as a delta is of its stamp.
@@ -101,13 +120,6 @@ func (p *State) ToldIn(block []byte, n uint32, e *history.Entry, of *HeadLog) (i
 	return e.Time, nil
 }
 
-// BlockDue reports whether a full block may be trimmed whose last message has this log time. limit
-// is of ForgottenBefore.
-func (p *State) BlockDue(c *Channel, block uint32, logTime, limit int64) bool {
-	of := p.HeadLogOf(c)
-	return logTime < limit && p.mayEnd(&of, block, logTime)
-}
-
 // IsDue reports whether message seq is in a block that is trimmed, or that the next cut trims. It
 // changes nothing, so that readers may call it.
 func (p *State) IsDue(c *Channel, seq uint32) bool {
@@ -121,5 +133,6 @@ func (p *State) IsDue(c *Channel, seq uint32) bool {
 		return false
 	}
 	last := p.EntryAt(c, seed+(block+1)*history.BlockLen)
-	return last.Trimmed || p.BlockDue(c, block, last.LogTime, limit)
+	of := p.HeadLogOf(c)
+	return last.Trimmed || last.LogTime < limit && p.mayEnd(&of, block, last.LogTime)
 }

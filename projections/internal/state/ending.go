@@ -23,8 +23,9 @@ const forgetAfter = 7 * 24 * 3600 * 1000
 // Ending is where the trimmed blocks of a channel's log end.
 type Ending struct {
 	Blocks uint32 // how many blocks are trimmed, from the first one on
+	Listed bool   // the channel is in State.Due
 	// Next is at most the log time of the last message of the block after those, if that block is
-	// full. It is exact unless the store was opened and Blocks is 0.
+	// full. It is exact unless the channel was loaded and Blocks is 0.
 	Next int64
 }
 
@@ -50,7 +51,6 @@ func (p *State) NoteFull(ci uint32, c *Channel, seq uint32) {
 	e := p.EndingOf(ci)
 	if n := seq - p.SeedOf(c); n%history.BlockLen == 0 && n/history.BlockLen == e.Blocks+1 {
 		e.Next = c.LogTime
-		p.Due.Push(e.Next, ci)
 	}
 }
 
@@ -83,29 +83,23 @@ func (e *Ending) Append(b []byte, c *Channel) []byte {
 	return binary.AppendUvarint(b, uint64(e.Next-c.FirstTime))
 }
 
-// LoadEnding decodes the result of Append, and registers the channel for trimming. flags are those
-// of the channel record.
-func (p *State) LoadEnding(ci uint32, c *Channel, flags uint8, r *wire.Reader) error {
+// LoadEnding decodes the result of Append. flags are those of the channel record.
+func (p *State) LoadEnding(c *Channel, flags uint8, r *wire.Reader) (e Ending, err error) {
+	trimmed := flags&ChannelTrimmed != 0
 	if !p.Settings.TrimLog {
-		if flags&ChannelTrimmed != 0 {
-			return errors.New("its log has trimmed blocks, but the store was not folded so")
+		if trimmed {
+			err = errors.New("its log has trimmed blocks, but the store was not folded so")
 		}
-		return nil
+		return e, err
 	}
 	full := p.FullBlocks(c)
-	if full == 0 && flags&ChannelTrimmed == 0 {
-		return nil
-	}
-	e := p.EndingOf(ci)
-	e.Next = c.FirstTime
-	if flags&ChannelTrimmed != 0 {
+	if e.Next = c.FirstTime; trimmed {
 		if e.Blocks = r.U32(); e.Blocks == 0 || e.Blocks >= full {
-			return fmt.Errorf("%d of its %d log blocks are trimmed", e.Blocks, full)
+			return e, fmt.Errorf("%d of its %d log blocks are trimmed", e.Blocks, full)
 		}
 		e.Next += int64(r.Uvarint())
 	}
-	p.Due.Push(e.Next, ci)
-	return nil
+	return e, nil
 }
 
 // FullBlocks returns how many blocks of a channel's log are full.

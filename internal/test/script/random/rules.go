@@ -12,6 +12,12 @@ import (
 
 // rules has the rules of DrawRule, and the mix in which each applies all the time.
 var rules = map[string]func(*rapid.T, *mix){
+	"logs that end while another channel goes on": func(t *rapid.T, m *mix) {
+		logsThatEnd(t, m)
+		m.channels = []string{script.DefaultChannel, "d"}
+		m.least = rapid.SampledFrom([]int{60, 90, 120}).Draw(t, "records at least in all")
+		m.longest = []int{m.least}
+	},
 	"seeded channels": func(t *rapid.T, m *mix) {
 		m.seeded = rapid.SampledFrom([]int{1, 2, 5, 15, 16, 17, 33}).Draw(t, "messages seeded")
 		m.messageKinds = append(m.messageKinds, events.KindMessagesSeeded, events.KindMessagesPurged, events.KindMessageDeleted)
@@ -20,21 +26,7 @@ var rules = map[string]func(*rapid.T, *mix){
 		m.retained = rapid.SampledFrom([]int64{second, minute, hour}).Draw(t, "index retention")
 		m.steps = []int64{0, second, minute, hour, 2 * hour}
 	},
-	"logs that end": func(t *rapid.T, m *mix) {
-		m.retained = rapid.SampledFrom([]int64{second, hour, 2 * day}).Draw(t, "index retention")
-		m.steps = [][]int64{{hour, day}, {day}, {hour, 8 * day}}[rapid.IntRange(0, 2).Draw(t, "tempo")]
-		m.least = rapid.SampledFrom([]int{45, 60, 90}).Draw(t, "records at least")
-		m.ids, m.near, m.longest = m.least, 20, []int{m.least, 20}
-		m.channels, m.seeded, m.repeats = m.channels[:1], min(m.seeded, 5), rapid.SampledFrom([]int{2, 5, 20}).Draw(t, "repeats")
-		m.threads = rapid.SampledFrom([]int{12, 4, 2}).Draw(t, "one in a thread of")
-		m.messageKinds = slices.DeleteFunc(m.messageKinds, func(k events.Kind) bool { return k == events.KindChannelDeleted && !oneIn(t, 8, "deletion") })
-		for range 10 {
-			m.messageKinds = append(m.messageKinds, events.KindMessagePosted, events.KindMessagePosted, events.KindMessagePosted)
-			m.messageKinds = append(m.messageKinds, events.KindMessagePosted, events.KindMessagePosted, events.KindMessageDeleted)
-		}
-		m.add(t, Folded())
-		m.carried = true
-	},
+	"logs that end": logsThatEnd,
 	"open time targets": func(_ *rapid.T, m *mix) {
 		m.timely = true
 		for range 20 {
@@ -87,4 +79,20 @@ func DrawRule(rule string) func(*rapid.T) *Case {
 		c.Settings.TrimLog = m.least > 0 || rapid.Bool().Draw(t, "trim log")
 		return c
 	}
+}
+
+func logsThatEnd(t *rapid.T, m *mix) {
+	m.retained = rapid.SampledFrom([]int64{second, hour, 2 * day}).Draw(t, "index retention")
+	m.steps = [][]int64{{hour, day}, {day}, {hour, 8 * day}}[rapid.IntRange(0, 2).Draw(t, "tempo")]
+	m.least = rapid.SampledFrom([]int{45, 60, 90}).Draw(t, "records at least")
+	m.ids, m.near, m.longest = m.least, 20, []int{m.least, 20}
+	m.channels, m.seeded, m.repeats = m.channels[:1], min(m.seeded, 5), rapid.SampledFrom([]int{2, 5, 20}).Draw(t, "repeats")
+	m.threads = rapid.SampledFrom([]int{12, 4, 2}).Draw(t, "one in a thread of")
+	m.messageKinds = slices.DeleteFunc(m.messageKinds, func(k events.Kind) bool { return k == events.KindChannelDeleted && !oneIn(t, 8, "deletion") })
+	for range 10 {
+		m.messageKinds = append(m.messageKinds, events.KindMessagePosted, events.KindMessagePosted, events.KindMessagePosted)
+		m.messageKinds = append(m.messageKinds, events.KindMessagePosted, events.KindMessagePosted, events.KindMessageDeleted)
+	}
+	m.add(t, Folded())
+	m.carried = true
 }

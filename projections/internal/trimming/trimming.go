@@ -1,4 +1,6 @@
-package state
+// Package trimming ends the logs of channels (DESIGN §5): a cut replaces each full block whose messages
+// no event can name any more by a trimmed one.
+package trimming
 
 import (
 	"fmt"
@@ -6,26 +8,33 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/history"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/overlay"
+	"github.com/tidemark/tidemark/projections/internal/state"
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
 // Trimming is how a cut trims the logs. It writes nothing that readers see before the cut.
 type Trimming struct {
-	*State
+	*state.State
 	Into   *overlay.Written                                  // the records of the cut
 	Stored func(key []byte) (val []byte, ok bool, err error) // a record with the changes of the cut
 	Step   func()                                            // called after each block
 }
 
-// Logs trims all blocks of the log that are due at the position (ending.go), and lists their
-// channels for the cut. It reads and writes each block once.
+// Logs trims all blocks of the logs that are due at the position, and lists their channels for the cut.
+// It reads and writes each block once. Each channel with a block that only the log times of the topics
+// keep must be in memory.
 func (k *Trimming) Logs() error {
-	limit, ok := k.ForgottenBefore()
-	if !ok {
+	if !k.Settings.TrimLog {
 		return nil
 	}
+	limit, ok := k.ForgottenBefore()
+	if !ok {
+		limit = state.MinTime // nothing is due
+	}
 	for len(k.Due) > 0 && k.Due[0].Key < limit {
-		if err := k.endLog(k.Due.Pop(), limit); err != nil {
+		ci := k.Due.Pop()
+		k.EndingOf(ci).Listed = false
+		if err := k.endLog(ci, limit); err != nil {
 			return err
 		}
 	}
@@ -44,9 +53,9 @@ func (k *Trimming) endLog(ci uint32, limit int64) error {
 		return nil
 	}
 	c, e := k.Channels.At(ci), k.EndingOf(ci)
-	was, full := *e, k.FullBlocks(c)
+	was := e.Blocks
 	var block []byte // the first one that is not trimmed; nil: not read yet
-	for e.Blocks < full && k.BlockDue(c, e.Blocks, e.Next, limit) {
+	for k.LogWaits(c, *e) && e.Next < limit {
 		var err error
 		if block == nil {
 			if block, err = k.firstBlock(c, e); err != nil {
@@ -63,17 +72,15 @@ func (k *Trimming) endLog(ci uint32, limit int64) error {
 		}
 		k.Step()
 	}
-	if e.Blocks != was.Blocks {
+	if e.Blocks != was {
 		k.TouchChannel(ci, c)
 	}
-	if *e != was && e.Next >= limit {
-		k.Due.Push(e.Next, ci)
-	}
+	k.ListWaiting(ci, c)
 	return nil
 }
 
 // firstBlock reads the first block that is not trimmed, and sets Next.
-func (k *Trimming) firstBlock(c *Channel, e *Ending) ([]byte, error) {
+func (k *Trimming) firstBlock(c *state.Channel, e *state.Ending) ([]byte, error) {
 	var kb [keys.Buf]byte
 	block, ok, err := k.Stored(keys.AppendLog(kb[:0], k.Blobs.Get(c.ID), e.Blocks))
 	if err == nil && !ok {
@@ -96,7 +103,7 @@ func (k *Trimming) firstBlock(c *Channel, e *Ending) ([]byte, error) {
 
 // trimBlock replaces a full block of the log by a trimmed one, and removes its messages from the
 // index.
-func (k *Trimming) trimBlock(ci uint32, c *Channel, number uint32, block []byte) error {
+func (k *Trimming) trimBlock(ci uint32, c *state.Channel, number uint32, block []byte) error {
 	var list [history.BlockLen]history.Entry
 	first := k.SeedOf(c) + number*history.BlockLen + 1
 	r := wire.Reader{B: block}
@@ -116,7 +123,7 @@ func (k *Trimming) trimBlock(ci uint32, c *Channel, number uint32, block []byte)
 		}
 		if e.Flags&history.Grew == 0 {
 			grew = 0
-		} else if grew++; grew > RunPlain {
+		} else if grew++; grew > state.RunPlain {
 			continue // the message is plain
 		}
 		if err := k.unindex(c, e); err != nil {
@@ -134,7 +141,7 @@ func (k *Trimming) trimBlock(ci uint32, c *Channel, number uint32, block []byte)
 
 // unindex removes a message from the index. A message near the beginning of a block may be plain;
 // then it has no entry.
-func (k *Trimming) unindex(c *Channel, e *history.Entry) error {
+func (k *Trimming) unindex(c *state.Channel, e *history.Entry) error {
 	var kb [keys.Buf + keys.MaxID]byte
 	key := keys.AppendIndex(kb[:0], k.Blobs.Get(c.ID), e.ID)
 	old, ok, err := k.Stored(key)
@@ -153,30 +160,4 @@ func (k *Trimming) unindex(c *Channel, e *history.Entry) error {
 		k.Into.PutOver(key, old, rest)
 	}
 	return nil
-}
-
-// MentionedBy returns the users whom a trimmed message mentions by id, as Entry.Users does. The log
-// no longer has them, so MentionedBy looks at all users of the message's scope.
-func (p *State) MentionedBy(ci uint32, c *Channel, e *history.Entry) (users []byte) {
-	note := func(r *Row) {
-		if x := p.ExtraOfPair(r); x != nil && x.Mentions.Contains(e.Seq) {
-			users = wire.AppendBytes(users, p.UserID(r.User))
-		}
-	}
-	if !e.Counted() {
-		ti := p.ThreadOfEntry(ci, c, e)
-		if ti == 0 {
-			return nil
-		}
-		for fi := p.Threads.At(ti).Follows; fi != 0; fi = p.Follows.At(fi).Next {
-			note(p.Rows.At(p.Follows.At(fi).Row))
-		}
-		return users
-	}
-	for ref := c.Rows; ref != 0; ref = p.Rows.At(ref).NextRow {
-		if r := p.Rows.At(ref); r.Flags&RowThread == 0 {
-			note(r)
-		}
-	}
-	return users
 }
