@@ -68,6 +68,10 @@ func (p *Processor) Checkpoint(n int32, dir string) error {
 func (p *Processor) snapshot(ctx context.Context, w *steps.Worker, o snapshot.CreateOptions) (*snapshot.Manifest, snapshot.Stats, error) {
 	p.snapshotting.Lock()
 	defer p.snapshotting.Unlock()
+	if err := guard.Err("compacting a store for a snapshot", func() error { return p.compactHot(ctx, w) }); err != nil {
+		p.snapshotDone(w.Number, nil, snapshot.Stats{}, err, 0)
+		return nil, snapshot.Stats{}, err
+	}
 	began := p.cfg.Now()
 	scratch := home.CheckpointDir(StoreDir(p.cfg.DataDir, w.Number))
 	var m *snapshot.Manifest
@@ -83,6 +87,22 @@ func (p *Processor) snapshot(ctx context.Context, w *steps.Worker, o snapshot.Cr
 		}
 	}
 	return m, s, err
+}
+
+// compactHot compacts the hot records of a worker's store before a snapshot that shares little with the
+// current one.
+func (p *Processor) compactHot(ctx context.Context, w *steps.Worker) error {
+	began := p.cfg.Now()
+	s, err := p.cfg.Snapshots.CompactHot(ctx, w.Number, w)
+	switch {
+	case err != nil:
+	case s.Done:
+		p.log.Info("hot records are compacted before a snapshot, which shares little with the one before", "partition", w.Number,
+			"bytes_before", s.Before, "bytes_after", s.After, "after", p.cfg.Now().Sub(began))
+	case s.Skipped != "":
+		p.log.Info("hot records are not compacted before a snapshot: later snapshots may upload more", "partition", w.Number, "why", s.Skipped)
+	}
+	return err
 }
 
 func (p *Processor) snapshotDone(number int32, m *snapshot.Manifest, s snapshot.Stats, err error, took time.Duration) {

@@ -1,11 +1,9 @@
 package projections
 
 import (
+	"context"
 	"fmt"
 
-	"github.com/cockroachdb/pebble/v2"
-
-	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/projections/internal/store"
 )
 
@@ -17,24 +15,24 @@ func (p *Partition) Checkpoint(dir string) error {
 	if err := p.rules.Err(); err != nil {
 		return err
 	}
-	err := guard.Err("copying the store", func() error {
-		// Without this flush, records that are only in Pebble's log would be copied twice: with the
-		// log, and again as a table.
-		if err := p.db.Flush(); err != nil {
-			return err
-		}
-		if err := p.db.Checkpoint(dir, pebble.WithFlushedWAL()); err != nil {
-			return err
-		}
-		return store.TrimLog(p.fuse.FS, dir)
-	})
-	if guard.Of(err) != nil {
-		p.fuse.Blow(err) // Pebble may never release its locks
-	}
-	if err != nil {
+	if err := p.fuse.Checkpoint(p.db, dir); err != nil {
 		return fmt.Errorf("checkpoint of partition %d in %s: %w", p.id.Partition, dir, err)
 	}
 	return p.rules.Err()
+}
+
+// Compacted says what CompactHot did.
+type Compacted = store.Compacted
+
+// CompactHot compacts the records that Open loads, unless a copy of the store has at least half of their
+// bytes; has reports whether it has the table of this name and size. Later copies then share more
+// tables with the next one. If busy returns a reason, CompactHot compacts nothing. Any goroutine may call
+// CompactHot without a lock while the fold goes on, but not at the same time as Close.
+func (p *Partition) CompactHot(ctx context.Context, has func(name string, size uint64) bool, busy func() (why string)) (s Compacted, err error) {
+	if s, err = p.fuse.CompactHot(ctx, p.db, has, busy); err != nil {
+		return s, fmt.Errorf("compacting the store of partition %d: %w", p.id.Partition, err)
+	}
+	return s, p.rules.Err()
 }
 
 // Excerpt creates dir, which must not exist, as a store of the given channels as of the last

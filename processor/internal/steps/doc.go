@@ -22,5 +22,6 @@
 //	failing.go     a failure stops the partition; one that may pass by itself is tried again later
 //	progress.go    the position as others see it, and who waits for it
 //	hub.go         watchers, and the channels that change for their users
+//	copying.go     copies of the store, and compactions before them
 //	status.go      the status of a worker
 package steps

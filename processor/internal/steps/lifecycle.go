@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -58,7 +57,7 @@ type lease struct {
 	reopened  int                       // how often its partition was rebuilt without a new assignment
 	tries     int                       // retries since the partition last ran for long
 	retryAt   atomic.Pointer[time.Time] // when it is opened again; nil: it is not
-	Copying   sync.RWMutex              // read-locked while the store is copied, locked to close it
+	copying
 }
 
 // New creates the worker of a partition. It opens its store once after is closed; nil: at once.
@@ -238,6 +237,9 @@ func (w *Worker) remember() {
 // closeStore waits for readers that saw the partition live and hold its lock, then closes the
 // store.
 func (w *Worker) closeStore() error {
+	if end := w.compacting.Load(); end != nil {
+		(*end)()
+	}
 	w.Copying.Lock()
 	defer w.Copying.Unlock()
 	w.Fold.Lock()
@@ -277,16 +279,4 @@ func Apply(r *engine.Engine, w *Worker, c setup.Cut) {
 		r.Metrics.Phase(metrics.PhaseApply, r.Config.Now().Sub(began))
 		w.Inbox.ApplyDone(err)
 	})
-}
-
-// Checkpoint creates dir as a copy of the store of a live partition. The store stays open
-// meanwhile.
-func (w *Worker) Checkpoint(dir string) error {
-	w.Copying.RLock()
-	defer w.Copying.RUnlock()
-	part := w.Live.Load()
-	if part == nil {
-		return life.ErrNotOwner
-	}
-	return part.Checkpoint(dir)
 }

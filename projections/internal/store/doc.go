@@ -10,6 +10,8 @@
 //	full_disk.go waiting while the disk is full
 //	disk.go      the disk space of a store
 //	table.go     checking the blocks of one table
+//	checkpoint.go a copy of an open store
+//	compact.go   compacting the hot records before a first copy
 //	wal.go       trimming the log of a copied store
 //	whole.go     a database is open completely, or closed
 //	excerpt.go   some channels of a store as a store of their own
