@@ -18,17 +18,20 @@ import (
 // listed while events are folded, in any order. At any time it answers about channels as the model
 // does, and about users once it is listed; and it has the bytes of a partition with all in memory.
 func TestPropertyListing(t *testing.T) {
-	asked, listed, named := 0, 0, 0
+	asked, listed, named, trimmed := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		fs := [...]vfs.FS{vfs.NewMem(), vfs.NewMem()}
 		memory := int64(1)
 		settings := projections.DefaultSettings()
 		settings.FanoutLimit = 4
+		s := listingScript{messages: map[string]int{}, channels: 12, step: 1}
+		if settings.TrimLog = rapid.Bool().Draw(t, "trim log"); settings.TrimLog {
+			s.channels, s.step, settings.IndexRetention = 3, 24*3600*1000, 1000
+		}
 		small, large := openSmall(t, fs[0], settings, &memory, true), open(t, fs[1], settings)
 		defer func() { closePartition(t, small); closePartition(t, large) }()
 		m := model.New(settings)
 		output := newPublished()
-		s := listingScript{messages: map[string]int{}}
 		list := func(n int) {
 			if listSome(t, small, n) {
 				listed++
@@ -49,7 +52,7 @@ func TestPropertyListing(t *testing.T) {
 			sameViews(t, small, large, m, at)
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "openings") {
-			for range rapid.IntRange(0, 30).Draw(t, "records") {
+			for range rapid.IntRange(0, 30*12/s.channels).Draw(t, "records") {
 				r := s.draw(t)
 				if rapid.Bool().Draw(t, "fetch") {
 					if err := small.Fetch([][]byte{r.Key(), []byte("nowhere")}); err != nil {
@@ -81,6 +84,8 @@ func TestPropertyListing(t *testing.T) {
 			cut(t, small)
 			cut(t, large)
 			check("after the cut")
+			_, of := small.ColdLogs()
+			trimmed += of
 			if a, b := dump(t, small), dump(t, large); a != b {
 				t.Fatalf("the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", a, b)
 			}
@@ -89,9 +94,9 @@ func TestPropertyListing(t *testing.T) {
 			check("opened again")
 		}
 	})
-	t.Logf("asked %d times before all was listed, %d times listed, %d records meanwhile", asked, listed, named)
-	if asked == 0 || listed == 0 || named == 0 {
-		t.Error("everything was listed at once")
+	t.Logf("asked %d times before all was listed, %d times listed, %d records meanwhile, %d cold channels with trimmed logs", asked, listed, named, trimmed)
+	if asked == 0 || listed == 0 || named == 0 || trimmed == 0 {
+		t.Error("everything was listed at once, or no channel had a trimmed log")
 	}
 }
 
@@ -129,15 +134,17 @@ func sameViews(t rapid.TB, small, large *projections.Partition, m *model.Model, 
 type listingScript struct {
 	offsets  [events.NumInputs]int64
 	messages map[string]int // by channel
+	channels int
+	step     int64 // between two records, in milliseconds
 }
 
 func (s *listingScript) draw(t *rapid.T) script.Record {
-	channel := fmt.Sprintf("c%d", rapid.IntRange(0, 11).Draw(t, "channel"))
+	channel := fmt.Sprintf("c%d", rapid.IntRange(0, s.channels-1).Draw(t, "channel"))
 	user := func() []byte { return fmt.Appendf(nil, "u%d", rapid.IntRange(0, 5).Draw(t, "user")) }
 	message := func() []byte {
 		return fmt.Appendf(nil, "m%03d", rapid.IntRange(0, s.messages[channel]+1).Draw(t, "message"))
 	}
-	at := s.offsets[0] + s.offsets[1] + 1
+	at := (s.offsets[0] + s.offsets[1] + s.offsets[2] + 1) * s.step
 	write := func(e events.Message) script.Record {
 		e.ChannelID, e.OccurredAt = []byte(channel), at
 		r := script.Record{Input: events.Messages, Offset: s.offsets[0], Timestamp: at, Message: &e}
@@ -150,7 +157,11 @@ func (s *listingScript) draw(t *rapid.T) script.Record {
 		s.offsets[1]++
 		return r
 	}
-	switch rapid.IntRange(0, 16).Draw(t, "event") {
+	if s.channels == 3 && rapid.IntRange(0, 2).Draw(t, "post") > 0 {
+		s.messages[channel]++
+		return write(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%03d", s.messages[channel]), SenderID: user()})
+	}
+	switch rapid.IntRange(0, 18).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		return write(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{user()}})
 	case 4, 5, 6, 7:
@@ -170,6 +181,14 @@ func (s *listingScript) draw(t *rapid.T) script.Record {
 		return read(events.Read{Kind: events.KindUserErased})
 	case 12:
 		return read(events.Read{Kind: events.KindChannelMuted, Muted: rapid.Bool().Draw(t, "muted")})
+	case 13, 14:
+		if s.channels < 12 {
+			r := script.Record{Input: events.Deliveries, Offset: s.offsets[2], Timestamp: at,
+				Delivery: &events.Delivery{Kind: events.KindDelivered, ChannelID: []byte(channel), UserID: user(), OccurredAt: at, MessageID: message()}}
+			s.offsets[2]++
+			return r
+		}
+		fallthrough
 	default:
 		return read(events.Read{Kind: events.KindReadUpTo, Target: events.TargetMessageID, MessageID: message()})
 	}

@@ -165,7 +165,7 @@ func (d *published) take(t rapid.TB, out *projections.Deltas, m *model.Model, at
 		_, _, thread, _ := events.SplitUnreadKey(r.Key)
 		if each && !d.open[key] && !m.Deleted(v.ChannelID) && (len(thread) == 0 || v.Member) && !d.mayRepeat(thread) {
 			again := v.Filed.Is && v.Stamp == before.Stamp
-			if b, n := publishable(before, v), publishable(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt && !again {
+			if b, n := script.Standing(before, v), script.Standing(v, v); viewText(&b) == viewText(&n) && d.touched[key] == delta.TouchedAt && !again {
 				t.Fatalf("%s: no change, but a delta:\n%s", at, viewText(&v))
 			}
 		}
@@ -266,7 +266,7 @@ func (d *published) check(t rapid.TB, m *model.Model, at string) {
 					continue
 				}
 			}
-			want, got := publishable(now, now), publishable(last, now)
+			want, got := script.Standing(now, now), script.Standing(last, now)
 			if d := model.Differences(got, want); d != "" {
 				t.Fatalf("%s: the last delta of %s in #%s is wrong:\n%s", at, user, channel, d)
 			}
@@ -301,10 +301,10 @@ func (d *published) checkThread(t rapid.TB, m *model.Model, user, channel, threa
 	}
 	if c, _ := m.Channel(channel); c.Large && m.OpenInTime(user, channel, thread) {
 		last.LastRead, last.LastReadAt = now.LastRead, now.LastReadAt
-	} else if published := d.touched[key(user, channel, thread)]; published != touched && (now.Latest.MessageID != "" || blockTime(published, touched) != touched) {
+	} else if published := d.touched[key(user, channel, thread)]; published != touched && (now.Latest.MessageID != "" || script.BlockTime(published, touched) != touched) {
 		t.Fatalf("%s: %s in thread %s of #%s was told that it was touched at %d, but it was at %d", at, user, thread, channel, published, touched)
 	}
-	want, got := publishable(now, now), publishable(last, now)
+	want, got := script.Standing(now, now), script.Standing(last, now)
 	if d := model.Differences(got, want); d != "" {
 		t.Fatalf("%s: the last delta of %s in thread %s of #%s is wrong:\n%s", at, user, thread, channel, d)
 	}
@@ -353,36 +353,6 @@ func derive(v *projections.View, c *events.ChannelRecord) (unread, mentions, dir
 // unpublished returns the view of a pair without any delta.
 func unpublished(user, channel string) projections.View {
 	return projections.View{UserID: user, ChannelID: channel, ReadEpoch: 1}
-}
-
-// blockTime returns the time of a message as it is now if it may have been published as an earlier
-// one, before the log ended.
-func blockTime(published, now int64) int64 {
-	if published == 0 {
-		return 0
-	}
-	return max(published, now)
-}
-
-// publishable is script.Promised without ids that have left the index since, because leaving it is
-// no change. Neither is it one when the time of such a message becomes that of its block.
-func publishable(v, now projections.View) projections.View {
-	v = script.Promised(v, now)
-	if now.FirstUnread.MessageID == "" {
-		v.FirstUnread.MessageID = ""
-	}
-	if now.FirstMention.MessageID == "" {
-		v.FirstMention.MessageID = ""
-	}
-	if now.LastRead.MessageID == "" {
-		v.LastRead.MessageID = ""
-		v.LastReadAt = blockTime(v.LastReadAt, now.LastReadAt)
-	}
-	if now.Latest.MessageID == "" {
-		v.Latest.MessageID, v.Latest.SenderID, v.Latest.Preview = "", "", ""
-		v.Latest.At = blockTime(v.Latest.At, now.Latest.At)
-	}
-	return v
 }
 
 func viewText(v *projections.View) string {

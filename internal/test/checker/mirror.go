@@ -85,7 +85,7 @@ func mirrorDiff(got, now projections.View, known, open bool) string {
 		}
 		got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
 	}
-	if want, message := promised(now, now), promised(got, now); want != message {
+	if want, message := standing(now, now), standing(got, now); want != message {
 		return fmt.Sprintf("the value, stamp %s, says\n    %s\n  but it is\n    %s", script.FormatStamp(got.Stamp), message, want)
 	}
 	return ""

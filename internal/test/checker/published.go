@@ -152,7 +152,7 @@ func (h *History) newestOf(m *model.Model, user, channel, thread string, f *Find
 		}
 		got.LastRead, got.LastReadAt = now.LastRead, now.LastReadAt
 	}
-	want, message := promised(now, now), promised(got, now)
+	want, message := standing(now, now), standing(got, now)
 	if message != want {
 		f.Add("%q: the newest value, %s, says\n    %s\n  but it is\n    %s\n  the last that was said of it:%s", key, best.at, message, want, h.story(key))
 	}
@@ -238,6 +238,11 @@ func unpublished(user, channel string) projections.View {
 // promised is script.Promised in words.
 func promised(v, now projections.View) string {
 	return fmt.Sprintf("%+v", script.Promised(v, now))
+}
+
+// standing is script.Standing in words.
+func standing(v, now projections.View) string {
+	return fmt.Sprintf("%+v", script.Standing(v, now))
 }
 
 // Moved reports whether the newest value of a key differs from the value before it in what it

@@ -30,3 +30,33 @@ func Promised(v, now projections.View) projections.View {
 	}
 	return v
 }
+
+// BlockTime returns the time of a message as it is now if it may have been published as an earlier
+// one, before the log ended.
+func BlockTime(published, now int64) int64 {
+	if published == 0 {
+		return 0
+	}
+	return max(published, now)
+}
+
+// Standing is Promised without ids that have left the index since v was published, because leaving it is
+// no change. Neither is it one when the time of such a message becomes that of its block.
+func Standing(v, now projections.View) projections.View {
+	v = Promised(v, now)
+	if now.FirstUnread.MessageID == "" {
+		v.FirstUnread.MessageID = ""
+	}
+	if now.FirstMention.MessageID == "" {
+		v.FirstMention.MessageID = ""
+	}
+	if now.LastRead.MessageID == "" {
+		v.LastRead.MessageID = ""
+		v.LastReadAt = BlockTime(v.LastReadAt, now.LastReadAt)
+	}
+	if now.Latest.MessageID == "" {
+		v.Latest.MessageID, v.Latest.SenderID, v.Latest.Preview = "", "", ""
+		v.Latest.At = BlockTime(v.Latest.At, now.Latest.At)
+	}
+	return v
+}

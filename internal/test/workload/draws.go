@@ -26,7 +26,7 @@ func (w *Workload) around() *timestamppb.Timestamp {
 }
 
 func (w *Workload) past() *timestamppb.Timestamp {
-	return timestamppb.New(w.epoch.Add(time.Duration(w.r.IntN(w.made/4+1)) * step))
+	return timestamppb.New(w.epoch.Add(time.Duration(w.r.IntN(w.made/4+1)) * w.step))
 }
 
 // stranger is a user without a room who appears in all rooms.
@@ -77,4 +77,4 @@ func (w *Workload) recent(m *channel) int { return max(0, m.posted+2-w.r.IntN(20
 func (w *Workload) message(m *channel) string { return name(w.r.IntN(m.posted + 2)) }
 
 // Now returns the time of the next event.
-func (w *Workload) Now() time.Time { return w.epoch.Add(time.Duration(w.made) * step) }
+func (w *Workload) Now() time.Time { return w.epoch.Add(time.Duration(w.made) * w.step) }

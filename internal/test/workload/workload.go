@@ -15,10 +15,8 @@ import (
 	"github.com/tidemark/tidemark/internal/traffic"
 )
 
-// epoch is the default time of the first event. Each event is 100 ms after the previous one.
+// epoch is the default time of the first event.
 var epoch = time.Date(2025, 6, 1, 8, 0, 0, 0, time.UTC)
-
-const step = 100 * time.Millisecond
 
 // Workload makes the events of a small company. They are a function of the seed; the caller chooses
 // their number. send takes them in order and does not wait.
@@ -31,6 +29,7 @@ const step = 100 * time.Millisecond
 type Workload struct {
 	partitions int32
 	epoch      time.Time
+	step       time.Duration // between two events
 	r          *rand.Rand
 	send       func(*kgo.Record)
 	channels   []*channel // the busy ones first
@@ -56,6 +55,7 @@ type Company struct {
 	// Epoch is the time of the first event; a day in 2025 if zero. If others write to the same log
 	// with the real time, it must be recent: events expire by the latest time in the log.
 	Epoch time.Time
+	Step  time.Duration // between two events; 100 ms if zero
 	// Varied adds deliveries (also of single messages), reads and marks in threads, private single
 	// reads, and messages with a member count. It changes the events of a seed.
 	Varied bool
@@ -68,7 +68,10 @@ func New(seed uint64, c Company, send func(*kgo.Record)) *Workload {
 	if c.Epoch.IsZero() {
 		c.Epoch = epoch
 	}
-	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy), varied: c.Varied, parts: NewParts(c.Parts)}
+	if c.Step == 0 {
+		c.Step = 100 * time.Millisecond
+	}
+	w := &Workload{partitions: c.Partitions, epoch: c.Epoch, step: c.Step, r: rand.New(rand.NewPCG(seed, 1)), send: send, busy: len(c.Busy), varied: c.Varied, parts: NewParts(c.Parts)}
 	for i := range len(c.Busy) + c.Quiet {
 		n := 2 + i%2
 		if i < len(c.Busy) {

@@ -45,7 +45,7 @@ func newSimBroker(p *simPlan) *simBroker {
 	for range 1 + r.IntN(3) {
 		busy = append(busy, 2+r.IntN(4))
 	}
-	b.events = workload.New(p.seed, workload.Company{Partitions: p.partitions, People: 6, Busy: busy, Parts: p.parts}, b.produce)
+	b.events = workload.New(p.seed, workload.Company{Partitions: p.partitions, People: 6, Busy: busy, Parts: p.parts, Step: p.pace}, b.produce)
 	return b
 }
 

@@ -141,6 +141,7 @@ const standsWithin = 10 * time.Second
 // processes never go back.)
 func (w *simWorld) settle() {
 	over, stands := latest(w.ahead, w.now), false
+	w.settling = true
 	for range 400 {
 		if !stands && w.now.Sub(over) >= standsWithin {
 			stands = true

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/tidemark/tidemark/internal/test/script/random"
 )
@@ -71,9 +72,10 @@ type simPlan struct {
 	fanout     uint32
 	sendReads  bool
 	batch      int
-	lock       int  // largest number of records that are folded in one go
-	bursts     bool // now and then there is more than is folded in one go
-	rareCuts   bool // stores are as far behind as those of busy partitions
+	lock       int           // largest number of records that are folded in one go
+	bursts     bool          // now and then there is more than is folded in one go
+	rareCuts   bool          // stores are as far behind as those of busy partitions
+	pace       time.Duration // of the events; 0 is the default of the workload
 	parts      []random.Part
 	steps      []simStep
 }
@@ -87,6 +89,9 @@ func drawPlan(seed uint64) *simPlan {
 		seed: seed, members: 1 + r.IntN(3), partitions: 1 + r.Int32N(2), fanout: []uint32{50, 50, 3, 0}[r.IntN(4)],
 		sendReads: r.IntN(4) > 0, batch: []int{10_000, 10, 3}[r.IntN(3)], bursts: r.IntN(40) == 0, rareCuts: seed%2 == 1,
 		lock: []int{lockRecords, lockRecords, 5, 2}[rand.New(rand.NewPCG(seed, 8)).IntN(4)],
+	}
+	if seed%3 == 0 {
+		p.pace = []time.Duration{0, 4 * time.Hour, 12 * time.Hour}[rand.New(rand.NewPCG(seed, 10)).IntN(3)]
 	}
 	parts := rand.New(rand.NewPCG(seed, 9))
 	for _, part := range random.Admitted() {

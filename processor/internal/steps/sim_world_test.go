@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/test/checker"
@@ -33,6 +34,7 @@ type simWorld struct {
 	late     []simLate
 	reader   checker.Mirror
 	readTo   int
+	settling bool // all faults have ended
 
 	workersMade int64
 	producers   int64
@@ -51,6 +53,9 @@ func newSimWorld(p *simPlan) *simWorld {
 	w := &simWorld{plan: p, now: time.UnixMilli(1_748_764_800_000), random: rand.New(rand.NewPCG(p.seed, 6))}
 	w.settings = projections.DefaultSettings()
 	w.settings.FanoutLimit, w.settings.SendMarksRead, w.settings.TrimLog = p.fanout, p.sendReads, p.seed%3 == 0
+	if p.pace > 0 { // messages go after eight days, so within a run
+		w.settings.IndexRetention = 24 * time.Hour.Milliseconds()
+	}
 	every := time.Second
 	if p.rareCuts {
 		every *= cutRarely
@@ -202,7 +207,30 @@ func (w *simWorld) fetch(s *simWorker, in events.Input, back int64, n int) {
 		return
 	}
 	from := max(s.Inbox.Expected()[in]-back, start)
-	s.Inbox.Fetch(in, w.broker.fetch(s.Number, in, from, n), w.broker.logs[s.Number][in].end)
+	records := w.broker.fetch(s.Number, in, from, n)
+	if w.plan.pace > 0 && !w.settling {
+		at := w.oldest(s)
+		records = slices.DeleteFunc(records, func(r *kgo.Record) bool { return r.Timestamp.Sub(at) > mostLag })
+	}
+	s.Inbox.Fetch(in, records, w.broker.logs[s.Number][in].end)
+}
+
+// mostLag is how far a worker is given an input ahead of another that nobody fetches for it. Where logs
+// end, the limit is IndexRetention and a week (DESIGN §4.6), and clocks of producers differ. A worker that
+// has records of all inputs merges them by time.
+const mostLag = 7 * 24 * time.Hour
+
+// oldest returns the time of the oldest record that a worker has not folded.
+func (w *simWorld) oldest(s *simWorker) (at time.Time) {
+	at = w.broker.events.Now()
+	for in, offset := range s.Fold.Position() {
+		for _, r := range w.broker.fetch(s.Number, events.Input(in), offset, 1) {
+			if r.Timestamp.Before(at) {
+				at = r.Timestamp
+			}
+		}
+	}
+	return at
 }
 
 // ack writes a set that has left, and acknowledges it. A producer that is fenced gives up.

@@ -35,7 +35,7 @@ func (l Loader) decodeChannel(ci uint32, c *state.Channel, b []byte) error {
 	}
 	c.MaxID = l.Blobs.Put(r.Bytes())
 	readDistances(c, &r)
-	ending, err := l.LoadEnding(c, flags, &r)
+	ending, _, err := l.ending(l.Blobs.Get(c.ID), c, flags, &r)
 	if err != nil {
 		return err
 	}

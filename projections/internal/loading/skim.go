@@ -87,8 +87,8 @@ func (s *skimmer) logWaits(c *state.Channel, flags byte, r *wire.Reader) bool {
 	readTimes(c, r)
 	r.Bytes() // the largest id
 	readDistances(c, r)
-	ending, err := s.LoadEnding(c, flags, r)
-	return err != nil || r.Err != nil || s.LogWaits(c, ending)
+	_, waits, err := s.ending(s.list.ID, c, flags, r)
+	return err != nil || r.Err != nil || waits
 }
 
 // collect adds the members of a page, and returns how many they are and how many of them are present. It

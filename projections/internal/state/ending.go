@@ -24,9 +24,8 @@ const forgetAfter = 7 * 24 * 3600 * 1000
 type Ending struct {
 	Blocks uint32 // how many blocks are trimmed, from the first one on
 	Listed bool   // the channel is in State.Due
-	// Next is at most the log time of the last message of the block after those, if that block is
-	// full. It is exact unless the channel was loaded and Blocks is 0.
-	Next int64
+	Bound  bool   // Next is at most what it should be
+	Next   int64  // log time of the last message of the block after those, if that block is full
 }
 
 // Remembers reports whether an event still knows that a message exists. logTime is the message's,
@@ -50,7 +49,7 @@ func (p *State) NoteFull(ci uint32, c *Channel, seq uint32) {
 	}
 	e := p.EndingOf(ci)
 	if n := seq - p.SeedOf(c); n%history.BlockLen == 0 && n/history.BlockLen == e.Blocks+1 {
-		e.Next = c.LogTime
+		e.Next, e.Bound = c.LogTime, false
 	}
 }
 
@@ -93,7 +92,8 @@ func (p *State) LoadEnding(c *Channel, flags uint8, r *wire.Reader) (e Ending, e
 		return e, err
 	}
 	full := p.FullBlocks(c)
-	if e.Next = c.FirstTime; trimmed {
+	if e.Next, e.Bound = c.FirstTime, full > 0; trimmed {
+		e.Bound = false
 		if e.Blocks = r.U32(); e.Blocks == 0 || e.Blocks >= full {
 			return e, fmt.Errorf("%d of its %d log blocks are trimmed", e.Blocks, full)
 		}

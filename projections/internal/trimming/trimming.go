@@ -32,8 +32,13 @@ func (k *Trimming) Logs() error {
 		limit = state.MinTime // nothing is due
 	}
 	for len(k.Due) > 0 && k.Due[0].Key < limit {
+		next := k.Due[0].Key
 		ci := k.Due.Pop()
-		k.EndingOf(ci).Listed = false
+		e := k.EndingOf(ci)
+		if !e.Listed || e.Next != next { // a channel that was deleted
+			continue
+		}
+		e.Listed = false
 		if err := k.endLog(ci, limit); err != nil {
 			return err
 		}
@@ -55,13 +60,13 @@ func (k *Trimming) endLog(ci uint32, limit int64) error {
 	c, e := k.Channels.At(ci), k.EndingOf(ci)
 	was := e.Blocks
 	var block []byte // the first one that is not trimmed; nil: not read yet
-	for k.LogWaits(c, *e) && e.Next < limit {
+	for k.LogWaits(c, *e) && (e.Bound || e.Next < limit) {
 		var err error
 		if block == nil {
 			if block, err = k.firstBlock(c, e); err != nil {
 				return err
 			}
-			continue // Next may have been a lower bound
+			continue // Next may have been a bound
 		}
 		if err := k.trimBlock(ci, c, e.Blocks, block); err != nil {
 			return fmt.Errorf("trimming block %d of the log of channel %q: %w", e.Blocks, k.Blobs.Get(c.ID), err)
@@ -97,7 +102,7 @@ func (k *Trimming) firstBlock(c *state.Channel, e *state.Ending) ([]byte, error)
 	if err != nil {
 		return nil, fmt.Errorf("log of channel %q, block %d: %w", k.Blobs.Get(c.ID), e.Blocks, err)
 	}
-	e.Next = last.LogTime
+	e.Next, e.Bound = last.LogTime, false
 	return block, nil
 }
 

@@ -86,6 +86,54 @@ func TestLogs(t *testing.T) {
 	}
 }
 
+// TestBound: a cut finds out where a block ends of which only a bound is known, whether the topics lag or
+// not, and does not trim a block of which the head still remembers the last message.
+func TestBound(t *testing.T) {
+	for _, topic := range []int64{state.MinTime, 40 * day} {
+		k, ci := channelOf(t)
+		c := k.Channels.At(ci)
+		c.LogTime = 20 * day // the first message was 19 days before, and the block's last 4
+		k.ReadTime = topic
+		*k.EndingOf(ci) = state.Ending{Bound: true, Next: c.FirstTime}
+		if !k.LogWaits(c, k.EndedAt(ci)) {
+			t.Fatal("the bound does not make the log wait: the test shows nothing")
+		}
+		k.TouchChannel(ci, c)
+		if err := k.Logs(); err != nil {
+			t.Fatal(err)
+		}
+		if e := k.EndedAt(ci); e != (state.Ending{Next: 16 * day}) || k.LogWaits(c, e) || len(k.Due) > 0 {
+			t.Errorf("%+v, waits: %t, %d channels in Due", e, k.LogWaits(c, e), len(k.Due))
+		}
+	}
+}
+
+// TestDeleted: an entry of State.Due is of no use when its channel was deleted, also when another has its
+// place.
+func TestDeleted(t *testing.T) {
+	k, ci := channelOf(t)
+	k.ReadTime = 20 * day
+	k.TouchChannel(ci, k.Channels.At(ci))
+	for range 3 {
+		if err := k.Logs(); err != nil {
+			t.Fatal(err)
+		}
+		*k.EndingOf(ci) = state.Ending{Next: 17 * day}
+	}
+	*k.EndingOf(ci) = state.Ending{Next: 18 * day}
+	k.DirtyChannels = nil
+	k.ReadTime = 28 * day // the entries are due
+	if len(k.Due) == 0 {
+		t.Fatal("no entry was due")
+	}
+	if err := k.Logs(); err != nil {
+		t.Fatal(err)
+	}
+	if e := k.EndedAt(ci); len(k.Due) > 0 || e.Blocks > 0 {
+		t.Errorf("%+v, %d channels in Due", e, len(k.Due))
+	}
+}
+
 // TestBadBlocks: a block that is missing, trimmed already or damaged is an error that names the channel
 // and the block, and nothing of it is written.
 func TestBadBlocks(t *testing.T) {
