@@ -4,6 +4,7 @@
 //
 //	loader.go    all records, or one channel
 //	skim.go      leaving channels in the store that do not fit into memory
+//	ending.go    where the log of a channel ends
 //	lister.go    noting those as cold while events are folded
 //	record.go    a record of a channel
 //	channel.go   the record of a channel and the pages of its members
