@@ -32,7 +32,7 @@ var advice = map[string]string{
 	"tidemark_processor_snapshot_interval_seconds":   "the reference for the age of snapshots",
 	"tidemark_processor_store_bytes":                 "plan the disk by it: a restore holds a store twice for a while",
 	"tidemark_processor_store_level_bytes":           "level 0 grows: the disk is too slow for its compactions",
-	"tidemark_processor_store_l0_sublevels":          "stays above 8: the disk is too slow for what is written",
+	"tidemark_processor_store_l0_sublevels":          "stays above 20: the disk is too slow for what is written",
 	"tidemark_processor_store_read_amplification":    "grows: reads of cold state become slower; see the debt",
 	"tidemark_processor_store_compaction_debt_bytes": "grows for hours: the disk is too slow",
 	"tidemark_processor_store_compactions_total":     "stands still while the debt grows: read the log for errors of the store",

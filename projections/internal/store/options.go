@@ -28,10 +28,11 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 		FS: f, Cache: o.Cache, Logger: f, EventListener: f.listener(),
 		FormatMajorVersion: pebble.FormatNewest,
 		MemTableSize:       o.MemTableSize,
-		// Compactions of level 0 begin at half as many sublevels. A store of direct messages is one
-		// level below it, and each compaction rewrites that level: with a threshold of 4 they take
-		// 20 % more CPU and bytes.
-		L0CompactionThreshold: 8,
+		// Compactions of level 0 begin at half as many sublevels. Each of them rewrites the level below,
+		// which often has most of the store: more sublevels cost fewer bytes, for the disk and for
+		// snapshots, and a read of a cold channel has to look into each of them.
+		L0CompactionThreshold: 24,
+		L0StopWritesThreshold: 32,
 		LBaseMaxBytes:         64 << 20,
 		MaxOpenFiles:          1000,
 	}

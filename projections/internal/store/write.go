@@ -36,7 +36,7 @@ const (
 	tableBytes = 4 << 20
 	// crowded is the number of sublevels of level 0 from which on Writer makes no tables. Compactions
 	// are behind then, and Pebble delays only what goes through its log.
-	crowded = 10
+	crowded = 24
 )
 
 // NewWriter returns a writer for a database that was opened with o. empty is the header of a store
