@@ -8,11 +8,12 @@ import (
 )
 
 type channel struct {
-	posts    []*post           // posts[i] has seq i+1
-	member   map[string]bool   // false: was a member and left; absent: never was one
-	baseline map[string]uint32 // of members
-	spans    map[string][]span // memberships of everybody who ever was a member, in order
-	floor    uint32            // everything up to this seq was purged
+	posts    []*post            // posts[i] has seq i+1
+	named    map[string][]*post // those with an id, in order
+	member   map[string]bool    // false: was a member and left; absent: never was one
+	baseline map[string]uint32  // of members
+	spans    map[string][]span  // memberships of everybody who ever was a member, in order
+	floor    uint32             // everything up to this seq was purged
 	large    bool
 	deleted  bool
 	labels   []string // of channel_updated, sorted

@@ -20,7 +20,7 @@ func replay(records []messageRecord, settings projections.Settings) *timeline {
 		t.logTime = max(t.logTime, r.event.OccurredAt)
 		c := t.channels[string(r.event.ChannelID)]
 		if c == nil {
-			c = &channel{member: map[string]bool{}, baseline: map[string]uint32{}, spans: map[string][]span{}}
+			c = &channel{member: map[string]bool{}, baseline: map[string]uint32{}, spans: map[string][]span{}, named: map[string][]*post{}}
 			t.channels[string(r.event.ChannelID)] = c
 		}
 		if c.deleted {
@@ -119,6 +119,7 @@ func (t *timeline) post(c *channel, r *messageRecord) {
 		p.time = max(p.time, last.time)
 	}
 	c.posts = append(c.posts, p)
+	c.named[p.id] = append(c.named[p.id], p)
 }
 
 // purgeTarget returns the seq up to which a purge reaches among the messages posted so far.
@@ -140,8 +141,8 @@ func (t *timeline) purgeTarget(c *channel, e *events.Message) uint32 {
 // now: the oldest one with this id that has not left the index by then (DESIGN §4.6). It returns
 // nil if there is none.
 func (t *timeline) find(c *channel, id []byte, now int64) *post {
-	for _, p := range c.posts {
-		if !p.seeded && p.id == string(id) && now-p.time <= t.settings.IndexRetention {
+	for _, p := range c.named[string(id)] {
+		if now-p.time <= t.settings.IndexRetention {
 			return p
 		}
 	}
@@ -152,8 +153,8 @@ func (t *timeline) find(c *channel, id []byte, now int64) *post {
 // if it remembers a message with this id for which it is too late: then the event means a message
 // posted up to the log time of its own topic.
 func (t *timeline) awaited(c *channel, id []byte, now, until int64) *post {
-	for _, p := range c.posts {
-		if !p.seeded && p.id == string(id) && now-p.time > t.settings.IndexRetention && t.remembers(p.logTime, now) {
+	for _, p := range c.named[string(id)] {
+		if now-p.time > t.settings.IndexRetention && t.remembers(p.logTime, now) {
 			until = min(until, now)
 		}
 	}
