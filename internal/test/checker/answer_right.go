@@ -48,6 +48,7 @@ func (a *Answer) sum() {
 }
 
 func (a *Answer) addPartition(m *model.Model, user string, now int64, always bool) {
+	a.ends = a.ends || m.Ends()
 	listed := map[ThreadID]bool{}
 	if !always {
 		for _, t := range m.ThreadList(user) {

@@ -69,7 +69,7 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 			case member && e == nil:
 				f.Add("inbox:%s: %s is missing, it is\n    %s", user, channel, script.FormatView(&now))
 			case member:
-				if diff := cachedDiff(e, got.Channels[channel], right.Channels[channel], now.Stamp); diff != "" {
+				if diff := cachedDiff(e, got.Channels[channel], right.Channels[channel], now.Stamp, right.ends); diff != "" {
 					f.Add("inbox:%s: %s: %s", user, channel, diff)
 				}
 			}
@@ -92,11 +92,11 @@ func Redis(ctx context.Context, tr *Log, rdb *redis.Client) *Findings {
 
 // cachedDiff describes how an entry differs from the right one, "" if it does not. An entry of fold
 // version 1 has fewer fields.
-func cachedDiff(e *cache.Entry, got, want Channel, now events.Stamp) string {
+func cachedDiff(e *cache.Entry, got, want Channel, now events.Stamp, ends bool) string {
 	if e.Stamp.FoldVersion < 2 {
 		want.DirectMentions, want.FirstMention = 0, projections.Ref{}
 	}
-	if diff := got.differs(want); diff != "" {
+	if diff := got.differs(want, ends); diff != "" {
 		return diff
 	}
 	if !now.Dominates(e.Stamp) {

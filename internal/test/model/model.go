@@ -45,6 +45,9 @@ const lapse = 7 * 24 * 60 * 60 * 1000
 // New returns the model of a partition in which nothing has happened.
 func New(settings projections.Settings) *Model { return &Model{settings: settings} }
 
+// Ends reports whether the logs of channels end (DESIGN §5).
+func (m *Model) Ends() bool { return m.settings.TrimLog }
+
 // AddMessage appends the record of chat.messages at offset. It copies the event. Records of one
 // topic must come in the order of their offsets; the order between topics is free. The timeline
 // ignores the record's timestamp, in Unix milliseconds: only the decoder uses it, to correct

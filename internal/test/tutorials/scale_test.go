@@ -38,7 +38,7 @@ func TestScale(t *testing.T) {
 		},
 		"docs/lab/figures.md": {"about 100 bytes", "700,000 events/s", "5.5 s: download and checks"},
 		"docs/deploy.md": {
-			"| hot state | (memory − block cache − memory / 16) × 3/5", "| block cache | memory / 8,", "with `--trim-log` all channels",
+			"| hot state | (memory − block cache − memory / 16) × 3/5", "| block cache | memory / 8,", "and with `--trim-log` channels whose old messages could go",
 		},
 		"docs/formats.md": {"sender, preview, mentions, thread, record | for ever; with `--trim-log`, until its block is trimmed | 40 |", "times of each 16th | for ever | 2.3 |", "as the message in its log block | 44 |"},
 	} {
