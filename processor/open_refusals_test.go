@@ -87,9 +87,19 @@ func TestPartitionsAdded(t *testing.T) {
 		m.stop()
 		names := s.names()
 		topics := append(names.Inputs[:], names.Unread, names.Channels, names.Receipts)
-		if _, err := testkit.Admin(t, s.brokers).CreatePartitions(context.Background(), 1, topics...); err != nil {
+		adm := testkit.Admin(t, s.brokers)
+		if _, err := adm.CreatePartitions(context.Background(), 1, topics...); err != nil {
 			t.Fatal(err)
 		}
+		until(t, "the broker has the new partitions", func() bool { // a client that starts before may not see them for minutes
+			list, err := adm.ListTopics(context.Background(), topics...)
+			for _, topic := range list {
+				if err != nil || topic.Err != nil || len(topic.Partitions) != 2 {
+					return false
+				}
+			}
+			return err == nil
+		})
 		m = s.start(s.config(dir))
 		m.failedWith(0, 2, "had 1 partitions, now they have 2")
 	})
