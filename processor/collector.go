@@ -36,7 +36,7 @@ var (
 	snapshotEvery  = gauge("snapshot_interval_seconds", "Time between two snapshots of a partition (--snapshot-every); absent: none are taken.")
 	storeBytes     = gauge("store_bytes", "Bytes of a partition's store on disk.", "partition")
 	levelBytes     = gauge("store_level_bytes", "Bytes of the tables of a store, by Pebble's level.", "partition", "level")
-	sublevels      = gauge("store_l0_sublevels", "Sublevels of a store's level 0. Pebble delays writes beyond 32.", "partition")
+	sublevels      = gauge("store_l0_sublevels", "Sublevels of a store's level 0. Pebble stops writes from 32 on.", "partition")
 	readAmp        = gauge("store_read_amplification", "Tables of a store that one read may have to look at.", "partition")
 	debtBytes      = gauge("store_compaction_debt_bytes", "Bytes that compactions of a store have still to write.", "partition")
 	compactions    = gauge("store_compactions_total", "Compactions of a store since it was opened.", "partition")

@@ -7,7 +7,7 @@ import (
 	"github.com/tidemark/tidemark/projections"
 )
 
-// Compactor is a store that can be prepared for its first snapshot.
+// Compactor is a store that can be prepared for a snapshot.
 type Compactor interface {
 	// CompactHot compacts hot records, unless a copy of the store has at least half of their bytes; has
 	// reports whether the copy has the table of this name and size.

@@ -9,7 +9,7 @@
 //	layout.go      names in a bucket
 //	manifest.go    the description of a snapshot
 //	create.go      checkpoint, upload, manifest last
-//	compact.go     compacting a store before its first snapshot
+//	compact.go     compacting a store before a snapshot that would share little
 //	check.go       the store is checked, and its files are hashed, before it becomes a snapshot
 //	upload.go      the files of a snapshot, each under the hash of its content
 //	restore.go     download, verify everything, move into place

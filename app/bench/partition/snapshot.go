@@ -43,7 +43,7 @@ func Snapshots(ctx context.Context) ([]gauge.Result, error) {
 }
 
 // rounds is how many snapshots follow the first one: enough for compactions that rewrite most of the
-// store, which come every few snapshots.
+// store, which come about every twelfth snapshot.
 const rounds = 16
 
 // snapshots takes snapshots of a partition with channels of 50 members. The first is of the initial

@@ -45,8 +45,8 @@ func (w *Worker) CompactHot(ctx context.Context, has func(name string, size uint
 	defer end(nil)
 	stop := context.CancelFunc(func() { end(life.ErrNotOwner) })
 	w.compacting.Store(&stop)
-	part := w.Live.Load() // a partition that ends clears Live before it looks for a CompactHot
-	if part == nil {
+	part := w.Live.Load() // a partition that ends is Stopping, or clears Live, before it looks for a CompactHot
+	if part == nil || w.Status().State != life.Live {
 		return s, life.ErrNotOwner
 	}
 	if w.owed {
@@ -55,8 +55,17 @@ func (w *Worker) CompactHot(ctx context.Context, has func(name string, size uint
 	if s, err = part.CompactHot(ctx, has, func() string { return w.busy(w.cfg.Now()) }); err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	w.owed = s.Skipped != ""
+	if err == nil {
+		w.owed = s.Skipped != ""
+	}
 	return s, err
+}
+
+// endCompaction ends a CompactHot. The part that Pebble has begun goes on.
+func (w *Worker) endCompaction() {
+	if end := w.compacting.Load(); end != nil {
+		(*end)()
+	}
 }
 
 // busy returns why a live partition must not be compacted now, or "".

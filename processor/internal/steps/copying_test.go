@@ -64,12 +64,21 @@ func TestCompactHotLeavesABusyPartitionAlone(t *testing.T) {
 	}
 	s.w.Home.Space.Note(nil)
 	copied = true
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if did, err := s.w.CompactHot(ended, nil); !errors.Is(err, context.Canceled) || did.Done {
+		t.Errorf("ended before it began: %+v, %v", did, err)
+	}
 	if did := compactHot(); !did.Done || did.Skipped != "" {
 		t.Errorf("with time for it: %+v", did)
 	}
 	copied = false
 	if did := compactHot(); did.Done || did.Skipped != "" {
 		t.Errorf("again: %+v", did)
+	}
+	s.w.Life.To(life.Stopping)
+	if did, err := s.w.CompactHot(t.Context(), nil); !errors.Is(err, life.ErrNotOwner) || did.Done {
+		t.Errorf("of a partition that is about to end: %+v, %v", did, err)
 	}
 	s.w.Live.Store(nil)
 	if did, err := s.w.CompactHot(t.Context(), nil); !errors.Is(err, life.ErrNotOwner) || did.Done {

@@ -237,9 +237,7 @@ func (w *Worker) remember() {
 // closeStore waits for readers that saw the partition live and hold its lock, then closes the
 // store.
 func (w *Worker) closeStore() error {
-	if end := w.compacting.Load(); end != nil {
-		(*end)()
-	}
+	w.endCompaction()
 	w.Copying.Lock()
 	defer w.Copying.Unlock()
 	w.Fold.Lock()

@@ -179,6 +179,7 @@ func (w *Worker) receive(now time.Time) {
 		if w.err == nil {
 			w.Life.To(life.Stopping)
 		}
+		w.endCompaction()
 	}
 	if n.Failed != nil {
 		w.fail(n.Failed, inbox.StopClean)

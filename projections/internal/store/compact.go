@@ -21,14 +21,18 @@ type Compacted struct {
 	Skipped string
 }
 
-// piece is how many bytes of tables are compacted at once, apart from what levels above them have in
-// the same range. A store that is closed waits for the piece that is in progress.
+// piece is how many bytes of tables are compacted at once. Tables that reach beyond the piece are
+// compacted with it, so the first piece may be much larger: it takes level 0 and what is below that. A
+// store that is closed waits for the piece that is in progress.
 const piece = 16 << 20
+
+// leave is the part of the hot records that need not be in the lowest level: a tenth.
+const leave = 10
 
 // lowest is the number of the lowest level.
 const lowest = 6
 
-// CompactHot compacts the hot records into the lowest level, unless a copy of the store has at least
+// CompactHot compacts the hot records into the lowest level that has any of them, unless a copy of the store has at least
 // half of their bytes: has reports whether the copy has a table of this name and size. Copies that are
 // made later then share these records, because compactions rewrite what is above the lowest level
 // first. Otherwise the compactions that follow from many writes at once go on for days.
@@ -59,7 +63,7 @@ func compactHot(ctx context.Context, f *Fuse, db *pebble.DB, has func(name strin
 		}
 	}
 	s.After = s.Before
-	if above == 0 || 2*copied >= s.Before {
+	if above == 0 || above < s.Before/leave || 2*copied >= s.Before {
 		return s, nil
 	}
 	if s.Skipped = busy(); s.Skipped != "" {
@@ -89,9 +93,9 @@ func compactHot(ctx context.Context, f *Fuse, db *pebble.DB, has func(name strin
 	return s, err
 }
 
-// hotTables returns the tables with hot records in the order of their first keys, and how many of them
-// are above the lowest level.
-func hotTables(db *pebble.DB) (hot []pebble.SSTableInfo, above int, err error) {
+// hotTables returns the tables with hot records in the order of their first keys, and how many of their
+// bytes are above the lowest level.
+func hotTables(db *pebble.DB) (hot []pebble.SSTableInfo, above uint64, err error) {
 	levels, err := db.SSTables()
 	if err != nil {
 		return nil, 0, err
@@ -101,7 +105,7 @@ func hotTables(db *pebble.DB) (hot []pebble.SSTableInfo, above int, err error) {
 			if tables[i].Smallest.UserKey[0] <= keys.Hot && tables[i].Largest.UserKey[0] >= keys.Hot {
 				hot = append(hot, tables[i])
 				if level < lowest {
-					above++
+					above += tables[i].Size
 				}
 			}
 		}

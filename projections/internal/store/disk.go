@@ -7,7 +7,7 @@ type Disk struct {
 	Bytes       uint64   // size of all its files
 	Written     uint64   // bytes that Pebble has written since it was opened: its log, flushes, compactions, and the tables of large batches
 	Levels      []uint64 // size of the tables of each level, in bytes
-	L0Sublevels int32    // Pebble delays writes beyond 32
+	L0Sublevels int32    // Pebble stops writes from 32 on
 	ReadAmp     int      // tables that one read may have to search
 	Debt        uint64   // bytes that compactions have still to write
 	Compactions int64    // compactions that have ended

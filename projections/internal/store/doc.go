@@ -11,7 +11,7 @@
 //	disk.go      the disk space of a store
 //	table.go     checking the blocks of one table
 //	checkpoint.go a copy of an open store
-//	compact.go   compacting the hot records before a first copy
+//	compact.go   compacting the hot records before a copy that would share little
 //	wal.go       trimming the log of a copied store
 //	whole.go     a database is open completely, or closed
 //	excerpt.go   some channels of a store as a store of their own

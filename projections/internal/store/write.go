@@ -35,7 +35,7 @@ const (
 	// compaction need not take up all of it.
 	tableBytes = 4 << 20
 	// crowded is the number of sublevels of level 0 from which on Writer makes no tables. Compactions
-	// are behind then, and Pebble delays only what goes through its log.
+	// are behind then, and Pebble will stop what goes through its log.
 	crowded = 24
 )
 
