@@ -25,9 +25,9 @@ func TestPropertyCold(t *testing.T) {
 // TestPropertyColdLogs is TestPropertyCold for channels whose logs end.
 func TestPropertyColdLogs(t *testing.T) {
 	n := coldSeen{}
-	scriptsOf(t, 5, random.DrawRule("logs that end while another channel goes on"), n.asLarge)
+	scriptsOf(t, 3, random.DrawRule("logs that end while another channel goes on"), n.asLarge)
 	n.check(t)
-	if n.trimmed == 0 || n.waiting == 0 {
+	if !testing.Short() && (n.trimmed == 0 || n.waiting == 0) {
 		t.Errorf("%d times a channel with a trimmed log was cold, and %d times one stayed because its log waited", n.trimmed, n.waiting)
 	}
 }

@@ -95,7 +95,7 @@ func TestPropertyListing(t *testing.T) {
 		}
 	})
 	t.Logf("asked %d times before all was listed, %d times listed, %d records meanwhile, %d cold channels with trimmed logs", asked, listed, named, trimmed)
-	if asked == 0 || listed == 0 || named == 0 || trimmed == 0 {
+	if asked == 0 || listed == 0 || named == 0 || trimmed == 0 && !testing.Short() {
 		t.Error("everything was listed at once, or no channel had a trimmed log")
 	}
 }

@@ -15,7 +15,7 @@ var rules = map[string]func(*rapid.T, *mix){
 	"logs that end while another channel goes on": func(t *rapid.T, m *mix) {
 		logsThatEnd(t, m)
 		m.channels = []string{script.DefaultChannel, "d"}
-		m.least = rapid.SampledFrom([]int{60, 90, 120}).Draw(t, "records at least in all")
+		m.least = rapid.SampledFrom([]int{60, 90}).Draw(t, "records at least in all")
 		m.longest = []int{m.least}
 	},
 	"seeded channels": func(t *rapid.T, m *mix) {
