@@ -157,19 +157,20 @@ func (s *listingScript) draw(t *rapid.T) script.Record {
 		s.offsets[1]++
 		return r
 	}
-	if s.channels == 3 && rapid.IntRange(0, 2).Draw(t, "post") > 0 {
+	post := func(mentions ...[]byte) script.Record {
 		s.messages[channel]++
-		return write(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%03d", s.messages[channel]), SenderID: user()})
+		return write(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%03d", s.messages[channel]), SenderID: user(), IDs: mentions})
+	}
+	if s.channels == 3 && rapid.IntRange(0, 2).Draw(t, "post") > 0 {
+		return post()
 	}
 	switch rapid.IntRange(0, 18).Draw(t, "event") {
 	case 0, 1, 2, 3:
 		return write(events.Message{Kind: events.KindMembersJoined, IDs: [][]byte{user()}})
 	case 4, 5, 6, 7:
-		s.messages[channel]++
-		return write(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%03d", s.messages[channel]), SenderID: user()})
+		return post()
 	case 8:
-		s.messages[channel]++
-		return write(events.Message{Kind: events.KindMessagePosted, MessageID: fmt.Appendf(nil, "m%03d", s.messages[channel]), SenderID: user(), IDs: [][]byte{user()}})
+		return post(user())
 	case 9:
 		return write(events.Message{Kind: events.KindMembersLeft, IDs: [][]byte{user()}})
 	case 10:

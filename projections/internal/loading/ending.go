@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/tidemark/tidemark/projections/internal/history"
-	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/state"
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
@@ -27,11 +26,7 @@ func (l Loader) ending(id []byte, c *state.Channel, flags uint8, r *wire.Reader)
 
 // endOfBlock returns the log time of the last message of a log's first block.
 func (l Loader) endOfBlock(id []byte, c *state.Channel) (int64, error) {
-	var kb [keys.Buf]byte
-	block, ok, err := l.Get(keys.AppendLog(kb[:0], id, 0))
-	if err == nil && !ok {
-		err = fmt.Errorf("it is missing from the store")
-	}
+	block, err := l.BlockOf(id, 0)
 	var last history.Entry
 	if err == nil {
 		err = history.BlockEntry(block, history.BlockLen, l.SeedOf(c)+history.BlockLen, &last)

@@ -45,9 +45,12 @@ func (p *State) EntryAt(c *Channel, seq uint32) history.Entry {
 }
 
 // Block returns the bytes of a full block.
-func (p *State) Block(c *Channel, b uint32) ([]byte, error) {
+func (p *State) Block(c *Channel, b uint32) ([]byte, error) { return p.BlockOf(p.Blobs.Get(c.ID), b) }
+
+// BlockOf is Block for the channel with an id.
+func (p *State) BlockOf(id []byte, b uint32) ([]byte, error) {
 	var kb [keys.Buf]byte
-	v, ok, err := p.Get(keys.AppendLog(kb[:0], p.Blobs.Get(c.ID), b))
+	v, ok, err := p.Get(keys.AppendLog(kb[:0], id, b))
 	if err == nil && !ok {
 		err = fmt.Errorf("block %d is missing from the store", b)
 	}
