@@ -135,8 +135,9 @@ func (m *member) ready(partitions int) *member {
 	m.t.Helper()
 	deadline := time.Now().Add(2 * time.Minute) // machines may be slow; no test measures it
 	for {
+		before := len(m.Status()) // a member without partitions is ready too, just before it gets some
 		ok, lines := m.Ready()
-		if ok && len(m.Status()) == partitions {
+		if ok && before == partitions && len(m.Status()) == partitions {
 			return m
 		}
 		if time.Now().After(deadline) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -98,9 +99,9 @@ func (a *asking) request(ctx context.Context, in events.Input, at int64, from le
 	topic.Topic, topic.TopicID = a.r.Config.Topics.Inputs[in], a.r.Cluster.Load().Topics[in].ID
 	topic.Partitions = append(topic.Partitions, part)
 	req := kmsg.NewPtrFetchRequest()
-	// The limit of the partition is the one that counts: kfake leaves the aborted transactions out of
-	// an answer that reaches the limit of the request.
-	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(a.wait.Milliseconds()), 1, 2*a.bytes
+	// Only the limit of the partition counts: kfake leaves the aborted transactions out of an answer
+	// that reaches the limit of the request.
+	req.MaxWaitMillis, req.MinBytes, req.MaxBytes = int32(a.wait.Milliseconds()), 1, math.MaxInt32
 	req.IsolationLevel = 1 // read committed
 	req.Topics = append(req.Topics, topic)
 
