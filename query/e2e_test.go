@@ -103,8 +103,9 @@ func (s *site) owning(want int, ps ...*process) {
 	deadline := time.Now().Add(40 * time.Second)
 	for _, p := range ps {
 		for {
+			before := len(p.proc.Status()) // a process without partitions is ready too, just before it gets some
 			ok, lines := p.proc.Ready()
-			if ok && len(p.proc.Status()) == want {
+			if ok && before == want && len(p.proc.Status()) == want {
 				break
 			}
 			if time.Now().After(deadline) {
