@@ -104,8 +104,26 @@ func (p *State) EnsureRow(ch, user uint32) (uint32, *Row) {
 	r.NextUser, u.First = u.First, i
 	c := p.Channels.At(ch)
 	r.NextRow, c.Rows = c.Rows, i
-	p.PairTable.Insert(arena.PairHash(ch, user), i)
+	p.insertPair(i)
 	return i, r
+}
+
+// insertPair adds a new row to the table of pairs.
+func (p *State) insertPair(ref uint32) {
+	if ref > arena.MaxRef {
+		p.Fail(fmt.Errorf("a partition cannot have more than %d pairs in memory: use more partitions, or a smaller --memory", arena.MaxRef))
+		return
+	}
+	p.PairTable.Insert(p.pairHash(ref), ref)
+}
+
+// pairHash returns the hash of a row in the table of pairs.
+func (p *State) pairHash(ref uint32) uint64 {
+	r := p.Rows.At(ref)
+	if r.Flags&RowThread != 0 {
+		return arena.PairHash(^p.FollowOf(r).Thread, r.User)
+	}
+	return arena.PairHash(r.Channel, r.User)
 }
 
 // ExtraOf returns the channel's extra, or nil if it has none, as most channels.

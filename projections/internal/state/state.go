@@ -33,7 +33,7 @@ type State struct {
 	Users          arena.Slab[User]
 	Blobs          arena.Blobs
 	ChannelTable   arena.Table
-	PairTable      arena.Table
+	PairTable      arena.QuotientTable
 	UserTable      arena.SharedTable // all users of whom anything is in memory
 	ThreadTable    arena.Table
 	Threads        arena.Pool[Thread]
@@ -118,6 +118,7 @@ func (p *State) Begin(settings identity.Settings, b Backing) {
 	p.Written = overlay.Written{Now: &overlay.Overlay{}}
 	p.HintLimit = 4096
 	p.Cold.Blobs = &p.Blobs
+	p.PairTable.HashOf = p.pairHash
 }
 
 // Get returns the record under key. ok reports whether there is one. The caller must not change the

@@ -176,7 +176,7 @@ func (p *State) EnsureThreadRow(ti, pair uint32) (uint32, *Row) {
 		f.Erase()
 	}
 	t.Follows, of.Scope, in.Scope = fi, fi, fi
-	p.PairTable.Insert(arena.PairHash(^ti, pr.User), ref)
+	p.insertPair(ref)
 	return ref, r
 }
 
