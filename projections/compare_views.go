@@ -101,10 +101,8 @@ func usersOf(id string, ps ...*Partition) []string {
 		if ci == 0 {
 			continue
 		}
-		for ref := p.rules.Channels.At(ci).Rows; ref != 0; {
-			r := p.rules.Rows.At(ref)
+		for _, r := range p.rules.RowsOf(p.rules.Channels.At(ci)) {
 			all = append(all, string(p.rules.UserID(r.User)))
-			ref = r.NextRow
 		}
 	}
 	slices.Sort(all)

@@ -54,7 +54,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 
 func (k *cutting) cutGuest(ref uint32) {
 	r := k.rules.Rows.At(ref)
-	if r.Ord != state.NoOrdinal {
+	if r.Ord() != state.NoOrdinal {
 		return
 	}
 	c := k.rules.Channels.At(r.Channel)

@@ -62,8 +62,8 @@ func (p *Partition) evictable(c *state.Channel) bool {
 	if c.ID == 0 || c.LastM != 0 || c.Ords != 0 {
 		return false
 	}
-	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
-		if x := p.rules.ExtraOfPair(p.rules.Rows.At(ref)); x != nil && !x.OnlySettings() {
+	for _, r := range p.rules.RowsOf(c) {
+		if x := p.rules.ExtraOfPair(r); x != nil && !x.OnlySettings() {
 			return false
 		}
 	}
@@ -77,9 +77,8 @@ func (p *Partition) evict(ci uint32, t *turn) {
 	delete(p.rules.VacantThreads, ci)
 	p.rules.ChannelTable.Remove(state.IDHash(id), ci)
 	cold := p.noteLeaves(id, c)
-	for ref := c.Rows; ref != 0; {
+	for ref := p.rules.TakeRow(c); ref != 0; ref = p.rules.TakeRow(c) {
 		r := p.rules.Rows.At(ref)
-		next := r.NextRow
 		if r.Flags&state.RowThread != 0 {
 			p.dropThreadRow(ref, r)
 		} else {
@@ -88,8 +87,6 @@ func (p *Partition) evict(ci uint32, t *turn) {
 			}
 			p.vacate(ci, ref, r)
 		}
-		ref = next
-		c.Rows = ref
 		t.spend(1)
 	}
 	if x := p.rules.ExtraOf(c); x != nil {
@@ -148,7 +145,7 @@ func (p *Partition) leaveUsers(t *turn) {
 		for ; i < len(list) && list[i] == u; i++ {
 			v.Rows++
 		}
-		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Users.At(u).First, limit, p.nextOfUser) }) {
+		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Users.At(u).First, limit) }) {
 			p.rules.VacantUsers[u] = v
 			continue
 		}
@@ -203,6 +200,7 @@ func (p *Partition) trim(t *turn) {
 	}
 	p.rules.Threads.Trim()
 	p.rules.MemberLists.Trim()
+	p.rules.OtherRows.Trim()
 	p.rules.ChannelExtras.Trim()
 	p.rules.PairExtras.Trim()
 	for _, tab := range []interface{ Trim() }{&p.rules.ChannelTable, &p.rules.PairTable, &p.rules.UserTable, &p.rules.ThreadTable} {

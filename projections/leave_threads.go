@@ -25,7 +25,7 @@ func (p *Partition) leaveThreads(idle []uint32, t *turn) {
 	slices.Sort(channels)
 	for _, ci := range slices.Compact(channels) {
 		v := p.rules.VacantThreads[ci]
-		if !v.Due(func(limit int) bool { return p.fewRows(p.rules.Channels.At(ci).Rows, limit, p.nextOfChannel) }) {
+		if !v.Due(func(limit int) bool { return len(p.rules.OthersOf(p.rules.Channels.At(ci))) <= limit }) {
 			p.rules.VacantThreads[ci] = v
 			continue
 		}
@@ -44,14 +44,16 @@ func (p *Partition) sweepThreads(c *state.Channel, t *turn) {
 	var idle, threads, pairs []uint32
 	isIdle := func(ref uint32) bool { return p.idleThreadRow(p.rules.Rows.At(ref)) }
 	isIdleFollow := func(fi uint32) bool { return isIdle(p.rules.Follows.At(fi).Row) }
-	p.unlink(&c.Rows, p.nextOfChannel, func(ref uint32) bool {
+	for i := 0; i < len(p.rules.OthersOf(c)); t.spend(1) {
+		ref := p.rules.OthersOf(c)[i]
 		if !isIdle(ref) {
-			return false
+			i++
+			continue
 		}
 		f := p.rules.FollowOf(p.rules.Rows.At(ref))
 		idle, threads, pairs = append(idle, ref), append(threads, f.Thread), append(pairs, f.Pair)
-		return true
-	}, t)
+		p.rules.UnlistOther(c, ref)
+	}
 	slices.Sort(threads)
 	threads = slices.Compact(threads)
 	for _, ti := range threads {
@@ -102,18 +104,16 @@ func (p *Partition) unlink(first *uint32, next func(uint32) *uint32, gone func(u
 	}
 }
 
-// fewRows reports whether the list that begins with ref, with next as its links, has at most limit
-// rows.
-func (p *Partition) fewRows(ref uint32, limit int, next func(uint32) *uint32) bool {
+// fewRows reports whether the list of a user's rows that begins with ref has at most limit rows.
+func (p *Partition) fewRows(ref uint32, limit int) bool {
 	for ; ref != 0 && limit > 0; limit-- {
-		ref = *next(ref)
+		ref = *p.nextOfUser(ref)
 	}
 	return ref == 0
 }
 
-// The links of the lists of rows: of one channel, and of one user.
-func (p *Partition) nextOfChannel(ref uint32) *uint32 { return &p.rules.Rows.At(ref).NextRow }
-func (p *Partition) nextOfUser(ref uint32) *uint32    { return &p.rules.Rows.At(ref).NextUser }
+// nextOfUser returns the link to the next row of the same user.
+func (p *Partition) nextOfUser(ref uint32) *uint32 { return &p.rules.Rows.At(ref).NextUser }
 
 // dropThreadRow frees the row of a user in a thread, and its follow. The row must be in no list any
 // more, or only in lists that are no longer used.

@@ -123,7 +123,7 @@ func (p *Partition) hotBytes() int64 {
 	n := arena.SlabBytes(&p.rules.Channels) + arena.SlabBytes(&p.rules.Rows) + arena.SlabBytes(&p.rules.Rares) + arena.SlabBytes(&p.rules.Users) + arena.SlabBytes(&p.rules.Follows) + arena.SlabBytes(&p.rules.ReceiptEntries)
 	n += p.rules.ChannelTable.Bytes() + p.rules.PairTable.Bytes() + p.rules.UserTable.Bytes() + p.rules.ThreadTable.Bytes()
 	n += p.rules.Blobs.HeapBytes() + p.rules.Written.Now.HeapBytes() + p.stored.Pending.HeapBytes()
-	n += arena.PoolBytes(&p.rules.Threads, (*state.Thread).HeapBytes) + arena.PoolBytes(&p.rules.MemberLists, (*state.MemberList).HeapBytes)
+	n += arena.PoolBytes(&p.rules.Threads, (*state.Thread).HeapBytes) + arena.PoolBytes(&p.rules.MemberLists, (*state.MemberList).HeapBytes) + arena.PoolBytes(&p.rules.OtherRows, (*state.OtherRows).HeapBytes)
 	n += arena.PoolBytes(&p.rules.ChannelExtras, (*state.ChannelExtra).HeapBytes) + arena.PoolBytes(&p.rules.PairExtras, (*state.PairExtra).HeapBytes) + arena.ListBytes(p.rules.Lapses)
 	n += p.rules.Cold.Bytes() + arena.MapBytes(p.rules.VacantUsers) + arena.MapBytes(p.rules.VacantThreads)
 	return n + p.mergeMemory + p.batchMemory

@@ -36,8 +36,7 @@ func (p *Partition) markSince(since Position, t *turn) {
 		if messages {
 			p.rules.ChannelChanged(ci, c)
 		}
-		for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
-			r := p.rules.Rows.At(ref)
+		for ref, r := range p.rules.RowsOf(c) {
 			pair := p.rules.PairOf(r)
 			if messages || p.rules.LastR(pair) > since[events.Reads] || p.rules.RareOf(pair).LastD > since[events.Deliveries] {
 				p.rules.PairChanged(ref)

@@ -26,8 +26,8 @@ func (p *Partition) mayRest(ci uint32, c *state.Channel) bool {
 	}
 	loading.WarmRows(&p.rules.State, ci, c)
 	rows := 0
-	for ref := c.Rows; ref != 0; ref = p.rules.Rows.At(ref).NextRow {
-		if rows++; rows > loading.MaxResting || !p.rowmayRest(ref, p.rules.Rows.At(ref)) {
+	for ref, r := range p.rules.RowsOf(c) {
+		if rows++; rows > loading.MaxResting || !p.rowmayRest(ref, r) {
 			return false
 		}
 	}
@@ -42,7 +42,7 @@ func (p *Partition) rowmayRest(ref uint32, r *state.Row) bool {
 	if r.Flags&state.RowThread != 0 {
 		dirty = p.rules.DirtyFollows
 	}
-	if r.Ord == state.NoOrdinal && len(dirty) > 0 {
+	if r.Ord() == state.NoOrdinal && len(dirty) > 0 {
 		if _, is := dirty[ref]; is {
 			return false
 		}
@@ -68,8 +68,8 @@ func (p *Partition) noteLeaves(id []byte, c *state.Channel) uint32 {
 	if ref == 0 {
 		return 0
 	}
-	for row := c.Rows; row != 0; row = p.rules.Rows.At(row).NextRow {
-		if r := p.rules.Rows.At(row); r.Flags&state.RowColdListed != 0 {
+	for _, r := range p.rules.RowsOf(c) {
+		if r.Flags&state.RowColdListed != 0 {
 			if p.rules.Cold.Unlist(state.IDHash(p.rules.UserID(r.User)), ref) {
 				p.rules.UsersInBoth--
 			}
@@ -84,10 +84,10 @@ func (p *Partition) noteLeaves(id []byte, c *state.Channel) uint32 {
 // records, which will not come back.
 func (p *Partition) noteRowLeaves(ref uint32, r *state.Row) {
 	x := p.rules.RareOf(r)
-	if r.Ord == state.NoOrdinal && r.Flags&state.RowStored == 0 && x.Extra == 0 && x.Scope == 0 {
+	if r.Ord() == state.NoOrdinal && r.Flags&state.RowStored == 0 && x.Extra == 0 && x.Scope == 0 {
 		return
 	}
-	p.rules.Cold.RowLeaves(ref, r.Ord != state.NoOrdinal && x.Extra == 0, p.rules.LastR(r), x.LastD)
+	p.rules.Cold.RowLeaves(ref, r.Ord() != state.NoOrdinal && x.Extra == 0, p.rules.LastR(r), x.LastD)
 	if r.Flags&state.RowColdListed == 0 {
 		if p.rules.Cold.List(state.IDHash(p.rules.UserID(r.User)), ref) {
 			p.rules.UsersInBoth++

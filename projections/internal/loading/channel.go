@@ -118,10 +118,9 @@ func (l Loader) page(ci uint32, c *state.Channel, page uint32, b []byte) error {
 		if len(id) == 0 {
 			return fmt.Errorf("member %d has no user id", ord)
 		}
-		ref, r := l.EnsureRow(ci, l.EnsureUser(id))
-		r.Ord = ord
+		ref, r := l.EnsureRowToJoin(ci, l.EnsureUser(id))
+		l.PlaceMember(c, ord, ref)
 		records.ReadRow(&rd, r, &l.State)
-		l.SetMember(c, ord, ref)
 	}
 	return rd.Done()
 }

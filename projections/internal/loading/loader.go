@@ -167,8 +167,7 @@ func (l Loader) complete(ci uint32, c *state.Channel) error {
 			}
 		}
 	}
-	for ref := c.Rows; ref != 0; ref = l.Rows.At(ref).NextRow {
-		r := l.Rows.At(ref)
+	for ref, r := range l.RowsOf(c) {
 		if r.Flags&state.RowThread != 0 {
 			l.follow(r)
 		}

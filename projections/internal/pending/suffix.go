@@ -41,7 +41,7 @@ type base struct {
 
 // baseOf returns the base of a row.
 func (p *Fold) baseOf(r *state.Row) base {
-	b := base{ptr: r.Pointer, floorH: p.RareOf(r).OwnFloor, at: r.At, ev: r.Event()}
+	b := base{ptr: r.Pointer, floorH: p.RareOf(r).OwnFloor, at: r.At(), ev: r.Event()}
 	if r.Flags&state.RowThread != 0 {
 		b.threads = p.withThreadsOf(r)
 	}

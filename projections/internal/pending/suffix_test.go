@@ -97,7 +97,7 @@ func describe(list []drawn, change ...func(*identity.Settings)) (string, *world)
 		w.Settle(w.ref)
 	}
 	r, x := w.row(), w.extra()
-	out := fmt.Sprintf("pointer %d at %d by %d, own floor %d, last own %d, singles %v, floors %v", r.Pointer, r.At, r.Event(), w.RareOf(r).OwnFloor,
+	out := fmt.Sprintf("pointer %d at %d by %d, own floor %d, last own %d, singles %v, floors %v", r.Pointer, r.At(), r.Event(), w.RareOf(r).OwnFloor,
 		r.LastOwn, x.Singles.Newest(nil, 0, 99), x.Floors)
 	for _, h := range x.Unsettled {
 		h.Sought, h.SoughtHead = held.Sought{}, held.Sought{}
@@ -161,7 +161,7 @@ func TestAReadWaitsForItsMessage(t *testing.T) {
 		t.Error("another message changed what waits")
 	}
 	w.post(false, 4)
-	if !w.Settle(w.ref) || len(w.extra().Unsettled) != 0 || w.row().Event() != EvRead(5) || w.row().At != 2 {
+	if !w.Settle(w.ref) || len(w.extra().Unsettled) != 0 || w.row().Event() != EvRead(5) || w.row().At() != 2 {
 		t.Errorf("held %v, row %+v", w.extra().Unsettled, w.row())
 	}
 	w.pointer(t, 3)

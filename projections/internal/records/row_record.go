@@ -42,17 +42,17 @@ func AppendRow(b []byte, r *state.Row, all *state.Rare, x *state.PairExtra) []by
 	if r.Flags&state.RowMuted != 0 {
 		f |= recMuted
 	}
-	if r.Pointer != 0 || r.At != 0 || r.Event() != 0 {
+	if r.Pointer != 0 || r.At() != 0 || r.Event() != 0 {
 		f |= recPointer
 		b = binary.AppendUvarint(b, uint64(r.Pointer))
-		b = binary.AppendVarint(b, r.At)
+		b = binary.AppendVarint(b, r.At())
 		b = binary.AppendUvarint(b, uint64(r.Event()))
 	}
 	if r.LastOwn != 0 || all.OwnFloor != 0 {
 		f |= recOwn
 		b = binary.AppendUvarint(b, uint64(r.LastOwn))
 		b = binary.AppendUvarint(b, uint64(all.OwnFloor))
-		b = binary.AppendVarint(b, r.OwnAt)
+		b = binary.AppendVarint(b, r.OwnAt())
 	}
 	if all.Marks != 0 {
 		f |= recMarks
@@ -67,7 +67,7 @@ func AppendRow(b []byte, r *state.Row, all *state.Rare, x *state.PairExtra) []by
 		b = binary.AppendUvarint(b, uint64(all.LastD))
 	}
 	more := byte(0)
-	if all.Public != r.Pointer || all.PublicAt != r.At {
+	if all.Public != r.Pointer || all.PublicAt != r.At() {
 		more |= recPublic
 	}
 	if all.Far != r.Pointer {
@@ -100,6 +100,15 @@ func AppendRow(b []byte, r *state.Row, all *state.Rare, x *state.PairExtra) []by
 	return b
 }
 
+// readTime reads a time of a row.
+func readTime(r *wire.Reader) int64 {
+	t := r.Varint()
+	if (t < 0 || t > state.MaxTime) && r.Err == nil {
+		r.Err = fmt.Errorf("a time is %d, which cannot be", t)
+	}
+	return t
+}
+
 // ReadRow decodes a row of p.
 func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	f, all := r.Byte(), state.Rare{}
@@ -111,14 +120,16 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 		to.Flags |= state.RowMuted
 	}
 	if f&recPointer != 0 {
-		pointer, at, event := r.U32(), r.Varint(), r.Uvarint()
+		pointer, at, event := r.U32(), readTime(r), r.Uvarint()
 		if event > state.MaxEvent && r.Err == nil {
 			r.Err = fmt.Errorf("the pointer was put there by record %d, which cannot be", event>>1)
 		}
 		to.Place(pointer, at, int64(event))
 	}
 	if f&recOwn != 0 {
-		to.LastOwn, all.OwnFloor, to.OwnAt = r.U32(), r.U32(), r.Varint()
+		seq := r.U32()
+		all.OwnFloor = r.U32()
+		to.SetOwn(seq, readTime(r))
 	}
 	if f&recMarks != 0 {
 		all.Marks = r.U32()
@@ -133,7 +144,7 @@ func ReadRow(r *wire.Reader, to *state.Row, p *state.State) {
 	if f&recMore != 0 {
 		more = r.Byte()
 	}
-	all.Public, all.PublicAt, all.Far = to.Pointer, to.At, to.Pointer
+	all.Public, all.PublicAt, all.Far = to.Pointer, to.At(), to.Pointer
 	if more&recPublic != 0 {
 		all.Public, all.PublicAt = r.U32(), r.Varint()
 	}

@@ -2,6 +2,7 @@ package records
 
 import (
 	"bytes"
+	"encoding/binary"
 	"reflect"
 	"testing"
 
@@ -32,28 +33,24 @@ const maxSeq = 1<<32 - 1
 
 // drawRow draws the fields of a row that a record has.
 func drawRow(t *rapid.T) (r state.Row, all state.Rare) {
-	r = state.Row{
-		Baseline: number[uint32](t, "baseline", 0, maxSeq), LastOwn: number[uint32](t, "last own", 0, maxSeq),
-	}
-	r.Place(number[uint32](t, "pointer", 0, maxSeq), number[int64](t, "at", -1<<50, 1<<50), number[int64](t, "event", 0, state.MaxEvent))
+	r = state.Row{Baseline: number[uint32](t, "baseline", 0, maxSeq)}
+	r.SetOwn(number[uint32](t, "last own", 0, maxSeq), number[int64](t, "own at", 0, state.MaxTime))
+	r.Place(number[uint32](t, "pointer", 0, maxSeq), number[int64](t, "at", 0, state.MaxTime), number[int64](t, "event", 0, state.MaxEvent))
 	all = state.Rare{
 		OwnFloor: number[uint32](t, "own floor", 0, maxSeq),
 		Marks:    number[uint32](t, "marks", 0, maxSeq), LastD: number[int64](t, "last delivery", 0, 1<<60),
 		Public: number[uint32](t, "public", 0, maxSeq), PublicAt: number[int64](t, "public at", -1<<50, 1<<50),
 		Far: number[uint32](t, "far", 0, maxSeq),
 	}
-	if r.LastOwn != 0 || all.OwnFloor != 0 {
-		r.OwnAt = number[int64](t, "own at", -1<<50, 1<<50)
-	}
 	if rapid.Bool().Draw(t, "as the pointer") {
-		all.Public, all.PublicAt, all.Far = r.Pointer, r.At, r.Pointer
+		all.Public, all.PublicAt, all.Far = r.Pointer, r.At(), r.Pointer
 	}
 	if all.LastR = number[int64](t, "last read", 1, 1<<60); rapid.Bool().Draw(t, "as implied") {
 		p := newState()
 		all = *p.Whole(&r)
 	}
 	if all.OwnFloor == 0 && r.LastOwn == 0 {
-		r.OwnAt = 0 // has no record
+		r.SetOwn(0, 0) // has no record
 	}
 	if rapid.Bool().Draw(t, "member") {
 		r.Flags |= state.RowMember
@@ -145,7 +142,8 @@ func TestRowBytes(t *testing.T) {
 
 // TestRowCutShort: no prefix of a record is taken for a whole one.
 func TestRowCutShort(t *testing.T) {
-	row := state.Row{Baseline: 300, LastOwn: 390, OwnAt: 1 << 41, Flags: state.RowMember | state.RowMuted}
+	row := state.Row{Baseline: 300, Flags: state.RowMember | state.RowMuted}
+	row.SetOwn(390, 1<<41)
 	row.Place(400, 1<<41, 1001)
 	all := state.Rare{
 		OwnFloor: 380, Marks: 3, LastR: 501, LastD: 70, Public: 200, PublicAt: 1 << 40, Far: 500,
@@ -274,3 +272,28 @@ func TestSkipRows(t *testing.T) {
 }
 
 func second[A, B any](_ A, b B) B { return b }
+
+// TestTimesThatCannotBe: a row has no room for a time outside of its range, so the record of one is
+// damaged.
+func TestTimesThatCannotBe(t *testing.T) {
+	for at, fits := range map[int64]bool{-1: false, 0: true, state.MaxTime: true, state.MaxTime + 1: false} {
+		for what, flag := range map[string]byte{"pointer": recPointer, "own post": recOwn} {
+			b := binary.AppendUvarint([]byte{flag}, 0) // no baseline
+			b = binary.AppendUvarint(b, 5)
+			if flag == recOwn {
+				b = binary.AppendUvarint(b, 0) // no floor
+			}
+			b = binary.AppendVarint(b, at)
+			if flag == recPointer {
+				b = binary.AppendUvarint(b, 8)
+			}
+			r := wire.Reader{B: b}
+			var got state.Row
+			if ReadRow(&r, &got, newState()); (r.Done() == nil) != fits {
+				t.Errorf("%s at %d: %v", what, at, r.Err)
+			} else if fits && max(got.At(), got.OwnAt()) != at {
+				t.Errorf("%s at %d: read as %d and %d", what, at, got.At(), got.OwnAt())
+			}
+		}
+	}
+}

@@ -13,12 +13,10 @@ import (
 func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 	id := p.Blobs.Get(c.ID)
 	p.noteThreads(c)
-	for ref := c.Rows; ref != 0; {
-		r := p.Rows.At(ref)
+	for ref, r := range p.RowsOf(c) {
 		if !p.Idle(r) {
 			p.PairChanged(ref) // users who are not members have deltas too
 		}
-		next := r.NextRow
 		if p.ExtraSettings(r) != nil {
 			p.Customized--
 		}
@@ -31,7 +29,6 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 		delete(p.DirtyGuests, ref)
 		delete(p.DirtyFollows, ref)
 		delete(p.DirtyPairExtras, ref)
-		ref = next
 	}
 	var kb [keys.Buf]byte
 	for page := range (c.Ords + keys.PageLen - 1) / keys.PageLen {
@@ -41,9 +38,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 			p.Written.Now.Put(keys.AppendPage(kb[:0], id, page), nil, true)
 		}
 	}
-	if c.More != 0 {
-		p.MemberLists.Drop(c.More)
-	}
+	p.Disband(c)
 	p.deleteThreads(c)
 	p.dropAdvances(ci, c, func(*receipts.Entry) bool { return true })
 	threads := c.Extra
@@ -77,7 +72,7 @@ func (p *Fold) deleteChannel(ci uint32, c *state.Channel) {
 		}
 	}
 	p.ForgetEnding(ci)
-	*c = state.Channel{ID: c.ID, Flags: state.ChannelDeleted, Pending: c.Pending &^ (state.OutMembersChanged | state.OutOpenChanged), LastM: c.LastM, Rows: c.Rows, Extra: threads,
+	*c = state.Channel{ID: c.ID, Flags: state.ChannelDeleted, Pending: c.Pending &^ (state.OutMembersChanged | state.OutOpenChanged), LastM: c.LastM, Others: c.Others, Extra: threads,
 		Time: state.MinTime, LogTime: state.MinTime, Hash: c.Hash, Dirty: c.Dirty &^ (state.DirtyPage0 | state.DirtyPage0Stored)}
 	p.ChannelChanged(ci, c)
 	p.Leaving = append(p.Leaving, ci)

@@ -8,12 +8,12 @@ import (
 func (p *Fold) joined(ci uint32, c *state.Channel, m *events.Message) state.Outcome {
 	any := false
 	for _, id := range m.IDs {
-		ref, r := p.EnsureRow(ci, p.EnsureUser(id))
+		ref, r := p.EnsureRowToJoin(ci, p.EnsureUser(id))
 		if r.Flags&state.RowMember != 0 {
 			continue
 		}
 		any = true
-		if r.Ord == state.NoOrdinal {
+		if r.Ord() == state.NoOrdinal {
 			p.DropGuest(ref, r)
 			p.GiveOrdinal(c, ref)
 		}

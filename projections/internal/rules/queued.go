@@ -11,7 +11,7 @@ import (
 // above the furthest seq that the user ever read.
 func (p *Fold) OfflineUnread(c *state.Channel, r *state.Row, s *Scope) (n uint32) {
 	x := p.ExtraOfPair(r)
-	if x == nil || x.Queued.Empty() || r.Flags&state.RowThread != 0 || (r.Flags&state.RowMember == 0 && r.Ord != state.NoOrdinal) {
+	if x == nil || x.Queued.Empty() || r.Flags&state.RowThread != 0 || (r.Flags&state.RowMember == 0 && r.Ord() != state.NoOrdinal) {
 		return 0
 	}
 	far := p.furthestEver(r)

@@ -41,7 +41,7 @@ func (p *Fold) newReceipt(ref uint32, c *state.Channel, r *state.Row, kind uint8
 func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	pair := p.PairOf(r)
 	from, ever := p.FirstMember(pair)
-	if !ever || from >= a.Seq || pair.Ord == state.NoOrdinal {
+	if !ever || from >= a.Seq || pair.Ord() == state.NoOrdinal {
 		return
 	}
 	last := p.NewestReceiptEntry(r.Channel, c)
@@ -53,7 +53,7 @@ func (p *Fold) note(c *state.Channel, r *state.Row, a receipts.Entry) {
 	c.NewestReceipt = p.ReceiptEntries.Alloc()
 	// A copy of a struct that was just written would wait until all earlier writes are in the CPU's cache.
 	e := p.ReceiptEntries.At(c.NewestReceipt)
-	e.Next, e.Ord, e.Seq, e.Thread, e.At, e.Slot, e.Kind = last, pair.Ord, a.Seq, 0, a.At, c.ReceiptSlot, a.Kind
+	e.Next, e.Ord, e.Seq, e.Thread, e.At, e.Slot, e.Kind = last, pair.Ord(), a.Seq, 0, a.At, c.ReceiptSlot, a.Kind
 	if r.Flags&state.RowThread != 0 {
 		e.Thread = p.FollowOf(r).Thread
 	}
@@ -71,11 +71,11 @@ func (p *Fold) dropOutReceipts(c *state.Channel, user uint32) {
 // not change.
 func (p *Fold) forgetReceipts(c *state.Channel, r *state.Row) {
 	p.dropOutReceipts(c, r.User)
-	if r.Ord == state.NoOrdinal {
+	if r.Ord() == state.NoOrdinal {
 		return
 	}
-	p.dropAdvances(r.Channel, c, func(a *receipts.Entry) bool { return a.Ord == r.Ord })
-	p.ErasedPairs = append(p.ErasedPairs, state.ErasedPair{Channel: r.Channel, Ord: r.Ord})
+	p.dropAdvances(r.Channel, c, func(a *receipts.Entry) bool { return a.Ord == r.Ord() })
+	p.ErasedPairs = append(p.ErasedPairs, state.ErasedPair{Channel: r.Channel, Ord: r.Ord()})
 }
 
 // dropAdvances drops the advances of a channel for which those returns true.

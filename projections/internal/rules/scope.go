@@ -42,7 +42,7 @@ func (p *Fold) ScopeOf(c *state.Channel, r *state.Row) Scope {
 
 // PointerOf is ScopeOf without own posts above the pointer and without hidden messages.
 func (p *Fold) PointerOf(c *state.Channel, r *state.Row) Scope {
-	s := Scope{Pointer: r.Pointer, At: r.At, Ev: r.Event(), Singles: &NoSingles}
+	s := Scope{Pointer: r.Pointer, At: r.At(), Ev: r.Event(), Singles: &NoSingles}
 	floorH, evaluated := p.RareOf(r).OwnFloor, false
 	if x := p.ExtraOfPair(r); x != nil {
 		s.Singles = &x.Singles

@@ -38,7 +38,7 @@ func (p *Fold) ThreadScopeWith(c *state.Channel, r *state.Row, of Scope) ThreadS
 	if is {
 		p.showThreads(r, &s, from)
 	}
-	left := s.Pair.Flags&state.RowMember == 0 && s.Pair.Ord != state.NoOrdinal
+	left := s.Pair.Flags&state.RowMember == 0 && s.Pair.Ord() != state.NoOrdinal
 	s.Counts = is && !left && (s.Thread.Flags&state.ThreadGone == 0 || !p.rootGone(c, s.Thread))
 	s.above = max(s.Pointer, s.Pair.Baseline, c.Floor, from, s.HiddenTo)
 	return s

@@ -47,19 +47,19 @@ func (p *State) TouchRow(i uint32, r *Row) {
 			p.DirtyFollows[i] = struct{}{}
 			p.MarkedBytes += 64
 		}
-	case r.Ord == NoOrdinal:
+	case r.place&unordered != 0:
 		if _, known := p.DirtyGuests[i]; !known {
 			p.DirtyGuests[i] = struct{}{}
 			p.MarkedBytes += 64
 		}
-	case r.Ord < keys.PageLen:
+	case r.place < keys.PageLen:
 		if c.Dirty&DirtyPage0 == 0 {
 			c.Dirty |= DirtyPage0
 			p.MarkedBytes += pageBytes(c.Ords)
 		}
 		p.listDirty(r.Channel, c)
 	default:
-		pg := &p.MemberLists.At(c.More).Pages[r.Ord/keys.PageLen-1]
+		pg := &p.MemberLists.At(c.More).Pages[r.place/keys.PageLen-1]
 		if !pg.Dirty {
 			pg.Dirty = true
 			p.MarkedBytes += pageBytes(keys.PageLen)

@@ -97,13 +97,25 @@ func (p *State) EnsureRow(ch, user uint32) (uint32, *Row) {
 	if i := p.RowOf(ch, user); i != 0 {
 		return i, p.Rows.At(i)
 	}
+	i, r := p.newRow(ch, user)
+	p.listOther(p.Channels.At(ch), i)
+	return i, r
+}
+
+// EnsureRowToJoin is EnsureRow for a user who is about to join: until GiveOrdinal or PlaceMember, a new
+// row is in none of the channel's lists.
+func (p *State) EnsureRowToJoin(ch, user uint32) (uint32, *Row) {
+	if i := p.RowOf(ch, user); i != 0 {
+		return i, p.Rows.At(i)
+	}
+	return p.newRow(ch, user)
+}
+
+func (p *State) newRow(ch, user uint32) (uint32, *Row) {
 	i := p.Rows.Alloc()
-	r := p.Rows.At(i)
-	r.Channel, r.User, r.Ord = ch, user, NoOrdinal
-	u := p.Users.At(user)
+	r, u := p.Rows.At(i), p.Users.At(user)
+	r.Channel, r.User, r.place = ch, user, NoOrdinal
 	r.NextUser, u.First = u.First, i
-	c := p.Channels.At(ch)
-	r.NextRow, c.Rows = c.Rows, i
 	p.insertPair(i)
 	return i, r
 }
@@ -184,7 +196,7 @@ func (p *State) PairOrNone(ci uint32, userID string) *Row {
 			return p.Rows.At(ref)
 		}
 	}
-	return &Row{Channel: ci, Ord: NoOrdinal}
+	return &Row{Channel: ci, place: NoOrdinal}
 }
 
 // loadIfCold loads a new channel if it is cold.
@@ -204,8 +216,8 @@ func (p *State) loadIfCold(ci uint32, c *Channel, id []byte) {
 // Returned notes that a cold channel was loaded. ref is its index in the set of cold channels.
 func (p *State) Returned(ref, ci uint32, c *Channel) {
 	p.Cold.Returns(ref, ci)
-	for row := c.Rows; row != 0; row = p.Rows.At(row).NextRow {
-		if r := p.Rows.At(row); r.Flags&RowThread == 0 {
+	for _, r := range p.RowsOf(c) {
+		if r.Flags&RowThread == 0 {
 			r.Flags |= RowColdListed // it has a record, so it was listed when it left
 		}
 	}

@@ -23,14 +23,14 @@ type PageState struct {
 
 // GiveOrdinal makes a row a member, on the user's first join.
 func (p *State) GiveOrdinal(c *Channel, i uint32) {
-	r := p.Rows.At(i)
-	r.Ord = c.Ords
-	p.SetMember(c, r.Ord, i)
+	p.PlaceMember(c, c.Ords, i)
 	c.Ords++
 }
 
-// SetMember makes a row the member with an ordinal.
-func (p *State) SetMember(c *Channel, ord, ref uint32) {
+// PlaceMember makes a row the member with an ordinal.
+func (p *State) PlaceMember(c *Channel, ord, ref uint32) {
+	p.UnlistOther(c, ref)
+	p.Rows.At(ref).place = ord
 	if ord < InlineMembers {
 		c.first[ord] = ref
 		return

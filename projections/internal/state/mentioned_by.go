@@ -23,8 +23,8 @@ func (p *State) MentionedBy(ci uint32, c *Channel, e *history.Entry) (users []by
 		}
 		return users
 	}
-	for ref := c.Rows; ref != 0; ref = p.Rows.At(ref).NextRow {
-		if r := p.Rows.At(ref); r.Flags&RowThread == 0 {
+	for _, r := range p.RowsOf(c) {
+		if r.Flags&RowThread == 0 {
 			note(r)
 		}
 	}

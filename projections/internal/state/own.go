@@ -29,7 +29,7 @@ func (p *State) NewestRead(r *Row) (seq uint32, at int64) {
 	if !p.Settings.SendMarksRead {
 		return 0, 0
 	}
-	return r.LastOwn, r.OwnAt
+	return r.LastOwn, r.OwnAt()
 }
 
 // NoteOwn makes a message the newest own post of a row's scope, and returns the previous one that
@@ -53,7 +53,7 @@ func (p *State) NoteOwn(ref uint32, r *Row, e *history.Entry) (before uint32) {
 			x.Read.Kept.Seqs = append(x.Read.Kept.Seqs, e.Seq)
 		}
 	}
-	r.LastOwn, r.OwnAt = e.Seq, e.Time
+	r.SetOwn(e.Seq, e.Time)
 	p.TouchRow(ref, r)
 	return before
 }

@@ -45,7 +45,7 @@ func (p *State) Idle(r *Row) bool { return r.idle(*p.RareOf(r)) }
 
 // Strip removes all that a row of a deleted channel has, but its place in the lists.
 func (r *Row) Strip() {
-	*r = Row{Channel: r.Channel, User: r.User, Ord: NoOrdinal, NextUser: r.NextUser, NextRow: r.NextRow, Rare: r.Rare, shown: r.shown,
+	*r = Row{Channel: r.Channel, User: r.User, place: r.place, NextUser: r.NextUser, Rare: r.Rare, shown: r.shown,
 		Flags: r.Flags & (RowChanged | RowCheck | RowThread | RowColdListed | RowListed)}
 }
 
@@ -60,7 +60,7 @@ func (p *State) IdleErased(r *Row) bool {
 
 func (r *Row) idle(x Rare) bool {
 	x.Extra, x.Scope, x.PublicAt = 0, 0, 0
-	return r.Flags&(RowMember|RowMuted) == 0 && r.Baseline == 0 && r.Pointer == 0 && r.At == 0 && r.Event() == 0 && r.LastOwn == 0 && x == Rare{}
+	return r.Flags&(RowMember|RowMuted) == 0 && r.Baseline == 0 && r.Pointer == 0 && r.At() == 0 && r.Event() == 0 && r.LastOwn == 0 && x == Rare{}
 }
 
 // OpenTo returns how far the open reads with a time target and all bits of this use reach, and the

@@ -23,10 +23,26 @@ func (r *Row) Event() int64 {
 	return int64(r.eventLow) | int64(r.eventMid)<<32 | int64(r.eventTop)<<48
 }
 
+// MaxTime is the largest time of a row, in Unix milliseconds; the smallest is 0. Times of events are
+// before it.
+const MaxTime = 1<<48 - 1
+
+// At is when the pointer was put there.
+func (r *Row) At() int64 { return int64(r.atLow) | int64(r.atHigh)<<32 }
+
 // Place puts the pointer somewhere, and what the row implies with it (Rare).
 func (r *Row) Place(to uint32, at, event int64) {
-	r.Pointer, r.At = to, at
+	r.Pointer = to
+	r.atLow, r.atHigh = uint32(at), uint16(at>>32)
 	r.eventLow, r.eventMid, r.eventTop = uint32(event), uint16(event>>32), uint8(event>>48)
+}
+
+// OwnAt is the time of LastOwn.
+func (r *Row) OwnAt() int64 { return int64(r.ownAtLow) | int64(r.ownAtHigh)<<32 }
+
+// SetOwn sets the newest own counted post.
+func (r *Row) SetOwn(seq uint32, at int64) {
+	r.LastOwn, r.ownAtLow, r.ownAtHigh = seq, uint32(at), uint16(at>>32)
 }
 
 // lastRead returns offset + 1 of the record of chat.reads that put the pointer there, or 0.
@@ -56,14 +72,14 @@ func (p *State) Whole(r *Row) *Rare {
 		return p.Rares.At(r.Rare)
 	}
 	x := &p.whole // set field by field: a CPU is slow to copy a struct that was just written
-	x.LastR, x.Public, x.PublicAt, x.Far = r.lastRead(), r.Pointer, r.At, r.Pointer
+	x.LastR, x.Public, x.PublicAt, x.Far = r.lastRead(), r.Pointer, r.At(), r.Pointer
 	return x
 }
 
 // implies reports whether the row implies x: its last read put the pointer there, publicly, and no
 // read ever reached further.
 func (r *Row) implies(x *Rare) bool {
-	return x.Public == r.Pointer && x.Far == r.Pointer && x.PublicAt == r.At && x.LastR == r.lastRead() &&
+	return x.Public == r.Pointer && x.Far == r.Pointer && x.PublicAt == r.At() && x.LastR == r.lastRead() &&
 		x.LastD == 0 && x.OwnFloor == 0 && x.Marks == 0 && x.Scope == 0 && x.Extra == 0
 }
 
@@ -114,7 +130,7 @@ func (p *State) DropRare(r *Row) {
 
 // Move puts the row's pointer somewhere, and nothing else.
 func (p *State) Move(r *Row, to uint32, at, event int64) {
-	if r.Pointer == to && r.At == at && r.Event() == event {
+	if r.Pointer == to && r.At() == at && r.Event() == event {
 		return
 	}
 	p.EnsureRare(r)
@@ -133,7 +149,7 @@ func (p *State) LastR(r *Row) int64 {
 // of a read up to there.
 func (p *State) Public(r *Row) (seq uint32, at int64) {
 	if r.Rare == 0 {
-		return r.Pointer, r.At
+		return r.Pointer, r.At()
 	}
 	x := p.Rares.At(r.Rare)
 	return x.Public, x.PublicAt

@@ -17,7 +17,7 @@ func begun() *State {
 }
 
 func implied(r *Row) Rare {
-	return Rare{LastR: r.lastRead(), Public: r.Pointer, PublicAt: r.At, Far: r.Pointer}
+	return Rare{LastR: r.lastRead(), Public: r.Pointer, PublicAt: r.At(), Far: r.Pointer}
 }
 
 // TestARowImpliesTheRest: whatever is done with a row, LastR, Public, Far and RareOf return what was set

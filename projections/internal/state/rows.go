@@ -42,7 +42,7 @@ type Channel struct {
 	LastM     int64  // offset + 1 of the channel's last record in chat.messages
 
 	Ords       uint32 // ordinals given: users who ever joined
-	Rows       uint32 // list of all rows of the channel, through Row.NextRow
+	Others     uint32 // index in State.OtherRows, 0 = none
 	first      [InlineMembers]uint32
 	Hash       [2]uint64 // hash of the stored channel record
 	PageH      [2]uint64 // hash of the stored page 0
@@ -82,24 +82,25 @@ const (
 	ChannelUsed // an event has named the channel since the last look for channels to leave
 )
 
-// Row is the hot state of one user in one channel. It fills a cache line. What few pairs have is in a
-// Rare.
+// Row is the hot state of one user in one channel. It is smaller than a cache line, because memory is
+// mostly rows. What few pairs have is in a Rare.
 type Row struct {
 	Channel, User uint32
-	Ord           uint32
-	NextUser      uint32 // next row of the same user
-	NextRow       uint32 // next row of the same channel
 	Pointer       uint32 // the pointer by reads and marks, without own posts; set by Move or Place
-	Baseline      uint32 // baseline of the join: older messages never count
-	Rare          uint32 // index in State.Rares, 0 = none: see RareOf
-	LastOwn       uint32 // newest own counted post
-	shown         uint32 // with RowListed the index in State.OutRows, otherwise what the last delta named, see shown.go
 	eventLow      uint32 // Event has 56 bits
 	eventMid      uint16
 	eventTop      uint8
 	Flags         uint8
-	At            int64 // when Pointer was put there; set by Move or Place
-	OwnAt         int64 // time of LastOwn
+	atLow         uint32 // At has 48 bits
+	atHigh        uint16
+	ownAtHigh     uint16
+	ownAtLow      uint32 // OwnAt has 48 bits
+	LastOwn       uint32 // newest own counted post; set by SetOwn
+	Rare          uint32 // index in State.Rares, 0 = none: see RareOf
+	shown         uint32 // with RowListed the index in State.OutRows, otherwise what the last delta named, see shown.go
+	place         uint32 // see Ord
+	Baseline      uint32 // baseline of the join: older messages never count
+	NextUser      uint32 // next row of the same user
 }
 
 // Bits of Row.Flags.

@@ -39,6 +39,7 @@ type State struct {
 	Threads        arena.Pool[Thread]
 	Follows        arena.Slab[Follow]
 	MemberLists    arena.Pool[MemberList]
+	OtherRows      arena.Pool[OtherRows]
 	Endings        []Ending   // by channel; see ending.go
 	Due            arena.Heap // channels with blocks to trim, by Ending.Next
 	SeededChannels int        // number of channels that begin with seeded messages

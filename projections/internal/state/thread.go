@@ -166,9 +166,9 @@ func (p *State) EnsureThreadRow(ti, pair uint32) (uint32, *Row) {
 	t, c := p.Threads.At(ti), p.Channels.At(pr.Channel)
 	ref, fi := p.Rows.Alloc(), p.Follows.Alloc()
 	r := p.Rows.At(ref)
-	r.Channel, r.User, r.Ord, r.Flags = pr.Channel, pr.User, NoOrdinal, RowThread
+	r.Channel, r.User, r.Flags = pr.Channel, pr.User, RowThread
 	of, in := p.EnsureRare(pr), p.EnsureRare(r)
-	r.NextRow, c.Rows = c.Rows, ref
+	p.listOther(c, ref)
 	f := p.Follows.At(fi)
 	*f = Follow{Thread: ti, Pair: pair, Row: ref, Next: t.Follows, Sibling: of.Scope}
 	if p.Erased(pr) {

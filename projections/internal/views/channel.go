@@ -38,7 +38,7 @@ func (p *Queries) fillView(c *state.Channel, r *state.Row, v *View, later *Views
 	v.Archived = v.ChannelArchived || v.StillFiled
 	p.fillLatest(c, &v.Latest, later)
 	v.LastReadAt = p.fillLastRead(c, &s, &v.LastRead, later)
-	if v.Member || r.Ord == state.NoOrdinal {
+	if v.Member || r.Ord() == state.NoOrdinal {
 		n := p.rules.CountsOf(c, r, &s)
 		v.Unread, v.Mentions, v.DirectMentions, v.OfflineUnread = n.Unread, n.Mentions, n.Direct, p.rules.OfflineUnread(c, r, &s)
 		p.fillFirst(c, &n, &v.FirstUnread, &v.FirstMention, later)

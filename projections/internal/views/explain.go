@@ -70,7 +70,7 @@ func (p *Queries) BeginExplain(userID, channelID string) (*ExplainWalk, bool) {
 	r := p.rules.PairOrNone(ci, userID)
 	s := p.rules.PointerOf(c, r)
 	w := &ExplainWalk{baseline: r.Baseline, uncounted: &rules.NoSingles, deleted: &rules.NoSingles}
-	left := r.Flags&state.RowMember == 0 && r.Ord != state.NoOrdinal // nothing is unread, and nothing is left out
+	left := r.Flags&state.RowMember == 0 && r.Ord() != state.NoOrdinal // nothing is unread, and nothing is left out
 	w.begin(p, c, r, &s, !left)
 	return w, true
 }
