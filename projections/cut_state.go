@@ -26,7 +26,7 @@ func (k *cutting) cutChannel(ci uint32, c *state.Channel) error {
 		c.Dirty |= state.DirtyPage0Stored
 	}
 	if c.More != 0 {
-		pages := k.rules.MemberLists.At(c.More).Pages
+		pages := k.rules.MemberLists.At(c.More).Pages()
 		for i := range pages {
 			if err == nil && pages[i].Dirty {
 				k.rules.Scratch = k.appendPage(k.rules.Scratch[:0], c, uint32(i+1))

@@ -10,7 +10,7 @@ import (
 //
 //	cache     limit/8, at least 1 MiB for each partition of the topics: one block cache that all
 //	          stores share
-//	memtable  cache / (4 × partitions), at most 16 MiB, for each store: two of each fit into half
+//	memtable  cache / (4 × partitions), at most 8 MiB, for each store: two of each fit into half
 //	          of the cache, because Pebble takes memtables out of it
 //	dirty     limit / (8 × partitions), at least 8 MiB and at most 64 MiB, for each store: what
 //	          has changed since the last cut; part of the heap
@@ -62,7 +62,7 @@ const MaxUndrained = 1 << 18
 const MaxRecords = 400_000
 
 const (
-	maxMemTable        = 16 << 20
+	maxMemTable        = 8 << 20
 	minDirty, maxDirty = 8 << 20, 64 << 20
 	minUndrained       = 10_000
 	perUndrained       = 600 // bytes that a delta takes until it is acknowledged

@@ -33,10 +33,10 @@ func (l Loader) into(ci uint32, c *state.Channel, kind byte, rest []byte, hash [
 			c.Dirty |= state.DirtyPage0Stored
 			return nil
 		}
-		if c.More == 0 || int(page) > len(l.MemberLists.At(c.More).Pages) {
+		if c.More == 0 || int(page) > len(l.MemberLists.At(c.More).Pages()) {
 			return fmt.Errorf("page %d without its members", page)
 		}
-		s := &l.MemberLists.At(c.More).Pages[page-1]
+		s := &l.MemberLists.At(c.More).Pages()[page-1]
 		s.Hash, s.Stored = hash, true
 		return nil
 	case keys.HotGuest:

@@ -59,7 +59,7 @@ func (p *State) TouchRow(i uint32, r *Row) {
 		}
 		p.listDirty(r.Channel, c)
 	default:
-		pg := &p.MemberLists.At(c.More).Pages[r.place/keys.PageLen-1]
+		pg := &p.MemberLists.At(c.More).Pages()[r.place/keys.PageLen-1]
 		if !pg.Dirty {
 			pg.Dirty = true
 			p.MarkedBytes += pageBytes(keys.PageLen)

@@ -12,7 +12,14 @@ func (t *Thread) HeapBytes() int64 {
 
 // HeapBytes returns the memory of a list of members.
 func (l *MemberList) HeapBytes() int64 {
-	return arena.ObjectBytes[MemberList]() + arena.ListBytes(l.Rows) + arena.ListBytes(l.Pages) + arena.ListBytes(l.present)
+	n := arena.ObjectBytes[MemberList]() + arena.ListBytes(l.Rows)
+	if l.pages != nil {
+		n += arena.ObjectBytes[[]PageState]() + arena.ListBytes(*l.pages)
+	}
+	if l.present != nil {
+		n += arena.ObjectBytes[[]uint32]() + arena.ListBytes(*l.present)
+	}
+	return n
 }
 
 // HeapBytes returns the memory of a channel's extra.

@@ -9,9 +9,16 @@ import (
 // MemberList holds the rest of the data of a channel with more than InlineMembers members.
 type MemberList struct {
 	Rows    []uint32
-	Pages   []PageState // page 1 and up; page 0 is in the channel
-	present []uint32    // rows of present members, maintained only in small channels that a member has left
-	kept    bool
+	pages   *[]PageState // nil: none
+	present *[]uint32    // rows of present members, nil unless the channel is small and a member has left
+}
+
+// Pages returns the states of page 1 and up; that of page 0 is in the channel.
+func (l *MemberList) Pages() []PageState {
+	if l.pages == nil {
+		return nil
+	}
+	return *l.pages
 }
 
 // PageState describes the stored record of a page of members.
@@ -45,8 +52,11 @@ func (p *State) PlaceMember(c *Channel, ord, ref uint32) {
 	}
 	l.Rows = l.Rows[:max(len(l.Rows), k+1)]
 	l.Rows[k] = ref
-	for int(ord/keys.PageLen) > len(l.Pages) {
-		l.Pages = append(l.Pages, PageState{})
+	for int(ord/keys.PageLen) > len(l.Pages()) {
+		if l.pages == nil {
+			l.pages = new([]PageState)
+		}
+		*l.pages = append(*l.pages, PageState{})
 	}
 }
 
@@ -71,16 +81,15 @@ func (p *State) EachMember(c *Channel, fn func(ref uint32, r *Row)) {
 		p.eachPresent(l.Rows, fn)
 		return
 	}
-	if !l.kept {
-		l.present = l.present[:0]
+	if l.present == nil {
+		l.present = new([]uint32)
 		for ord := range c.Ords {
 			if ref := p.MemberRow(c, ord); p.Rows.At(ref).Flags&RowMember != 0 {
-				l.present = append(l.present, ref)
+				*l.present = append(*l.present, ref)
 			}
 		}
-		l.kept = true
 	}
-	p.eachPresent(l.present, fn)
+	p.eachPresent(*l.present, fn)
 }
 
 func (p *State) eachPresent(refs []uint32, fn func(ref uint32, r *Row)) {
@@ -99,14 +108,14 @@ func (p *State) MemberChanged(c *Channel, ref uint32, joined bool) {
 	}
 	l := p.MemberLists.At(c.More)
 	switch {
-	case !l.kept:
+	case l.present == nil:
 	case c.Flags&ChannelLarge != 0:
-		l.kept, l.present = false, nil
+		l.present = nil
 	case joined:
-		l.present = append(l.present, ref)
+		*l.present = append(*l.present, ref)
 	default:
-		if i := slices.Index(l.present, ref); i >= 0 {
-			l.present = slices.Delete(l.present, i, i+1)
+		if i := slices.Index(*l.present, ref); i >= 0 {
+			*l.present = slices.Delete(*l.present, i, i+1)
 		}
 	}
 }
@@ -116,6 +125,6 @@ func (p *State) PageHash(c *Channel, page uint32) (hash [2]uint64, stored bool) 
 	if page == 0 {
 		return c.PageH, c.Dirty&DirtyPage0Stored != 0
 	}
-	s := &p.MemberLists.At(c.More).Pages[page-1]
+	s := &p.MemberLists.At(c.More).Pages()[page-1]
 	return s.Hash, s.Stored
 }
