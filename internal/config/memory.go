@@ -28,7 +28,7 @@ import (
 //
 // In a build without cgo the cache is in the Go heap, and the heap's limit includes it.
 //
-//	hot       heap without the cache × 3/5: channels, users and pairs (105 to 155 bytes for each
+//	hot       heap without the cache × 3/5: channels, users and pairs (90 to 155 bytes for each
 //	          pair, with the channels' own); part of the heap. When they take more, channels
 //	          that no event has named for some time leave memory, and from then on a sixth of the
 //	          share stays free for what comes back
