@@ -132,12 +132,11 @@ func (p *Partition) leaveSome(t *turn) {
 
 // leaveUsers removes vacated rows from the lists of their users, and drops users without rows.
 func (p *Partition) leaveUsers(t *turn) {
-	const warmed = 64
 	list := p.rules.Vacated
 	slices.Sort(list)
 	for i, warm := 0, 0; i < len(list); {
 		if i >= warm {
-			warm = min(i+warmed, len(list))
+			warm = min(i+loading.UsersAtOnce, len(list))
 			loading.WarmUsers(&p.rules.State, list[i:warm])
 		}
 		u := list[i]

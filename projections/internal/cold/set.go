@@ -98,6 +98,9 @@ func (s *Set) MayBeUnlisted(id []byte) bool { return s.Listing.Load() && s.Of(id
 // arena.SharedTable.May.
 func (s *Set) MayKnow(user uint64) bool { return s.users.May(user) }
 
+// Peek loads the place in memory from which MayKnow begins.
+func (s *Set) Peek(user uint64) uint64 { return s.users.Peek(user) }
+
 // Removed returns how often lists have been removed. It takes no lock.
 func (s *Set) Removed() uint32 { return s.users.Moves() }
 

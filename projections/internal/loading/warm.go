@@ -48,19 +48,23 @@ func (m *missed) each(p *state.State, ids [][]byte, fn func(id []byte)) {
 	}
 }
 
-// warmPage touches the users and the pairs of a page of members.
+// warmPage touches the users, their lists of cold channels, and the pairs of a page of members.
 func (l Loader) warmPage(ci uint32, b []byte) {
 	if l.Users.Unused() {
 		return
 	}
 	var hashes [keys.PageLen]uint64
-	n, sum := 0, uint64(0)
+	n := 0
 	for rd := (wire.Reader{B: b}); len(rd.B) > 0 && n < len(hashes); n++ {
 		hashes[n] = state.IDHash(rd.Bytes())
-		sum += l.UserTable.Peek(hashes[n])
 		if !records.SkipRow(&rd) {
 			break
 		}
+	}
+	// Each loop does little beside its loads, so that the processor has many of them under way.
+	sum := uint64(0)
+	for _, hash := range hashes[:n] {
+		sum += l.UserTable.Peek(hash) + l.Cold.Peek(hash)
 	}
 	var users [keys.PageLen]uint32
 	for i, hash := range hashes[:n] {
@@ -87,14 +91,24 @@ func WarmRows(p *state.State, ci uint32, c *state.Channel) {
 	p.Warmth.Sum = sum
 }
 
-// WarmUsers touches users, and the first row of each.
+// UsersAtOnce is the largest number of users that WarmUsers touches at once.
+const UsersAtOnce = 64
+
+// WarmUsers touches users, the first row of each, and their places in the tables by id.
 func WarmUsers(p *state.State, users []uint32) {
+	var hashes [UsersAtOnce]uint64
 	sum := uint64(0)
 	for _, u := range users {
 		sum += uint64(p.Users.At(u).First)
 	}
 	for _, u := range users {
 		sum += uint64(p.Rows.At(p.Users.At(u).First).NextUser)
+	}
+	for i, u := range users {
+		hashes[i] = state.IDHash(p.UserID(u))
+	}
+	for _, hash := range hashes[:len(users)] {
+		sum += p.UserTable.Peek(hash) + p.Cold.Peek(hash)
 	}
 	p.Warmth.Sum = sum
 }
