@@ -46,8 +46,5 @@ func (p *Partition) Fetch(channels [][]byte) error {
 
 // readLists reads the records of cold channels. No cut that is not applied yet has any.
 func (p *Partition) readLists(cold []*loading.List) ([]*loading.List, error) {
-	return loading.Read(cold, loading.Source{
-		Get:  p.appendStored,
-		Iter: func() (loading.Seeker, error) { return p.records.NewIter(nil) },
-	})
+	return loading.Read(cold, func() (loading.Seeker, error) { return p.records.NewIter(nil) })
 }

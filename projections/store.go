@@ -40,7 +40,14 @@ func (p backing) Stored(key []byte) (val []byte, ok bool, err error) {
 // getStored returns a record from Pebble.
 func (p *Partition) getStored(key []byte) (val []byte, ok bool, err error) {
 	p.reads()
-	return p.appendStored(nil, key)
+	v, closer, err := p.records.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("reading key %q: %w", key, err)
+	}
+	return append([]byte(nil), v...), true, closer.Close()
 }
 
 // reads comes before a record is read from the store.
@@ -48,18 +55,6 @@ func (p *Partition) reads() {
 	if p.onRead != nil {
 		p.onRead()
 	}
-}
-
-// appendStored appends a record from Pebble to dst.
-func (p *Partition) appendStored(dst, key []byte) (val []byte, ok bool, err error) {
-	v, closer, err := p.records.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return dst, false, nil
-	}
-	if err != nil {
-		return dst, false, fmt.Errorf("reading key %q: %w", key, err)
-	}
-	return append(dst, v...), true, closer.Close()
 }
 
 // Scan calls fn for every record under prefix, pending ones included, in no particular order. fn

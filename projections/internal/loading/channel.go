@@ -111,14 +111,21 @@ func (l Loader) olderTail(c *state.Channel) error {
 }
 
 func (l Loader) page(ci uint32, c *state.Channel, page uint32, b []byte) error {
-	l.warmPage(ci, b)
+	var users [keys.PageLen]uint32
+	known := l.pageUsers(ci, b, &users)
 	rd := wire.Reader{B: b}
 	for ord := page * keys.PageLen; len(rd.B) > 0 && rd.Err == nil; ord++ {
 		id := rd.Bytes()
 		if len(id) == 0 {
 			return fmt.Errorf("member %d has no user id", ord)
 		}
-		ref, r := l.EnsureRowToJoin(ci, l.EnsureUser(id))
+		user := uint32(0)
+		if i := ord - page*keys.PageLen; i < known {
+			user = users[i]
+		} else {
+			user = l.EnsureUser(id)
+		}
+		ref, r := l.EnsureRowToJoin(ci, user)
 		l.PlaceMember(c, ord, ref)
 		records.ReadRow(&rd, r, &l.State)
 	}

@@ -15,12 +15,9 @@ import (
 type Seeker interface {
 	Records
 	SeekGE(key []byte) bool
-}
-
-// Source is a store.
-type Source struct {
-	Get  func(dst, key []byte) (val []byte, ok bool, err error) // appends the value of a key to dst
-	Iter func() (Seeker, error)
+	// SeekPrefixGE moves to the record under key, and returns false if there is none. It reads nothing of
+	// a table whose filter does not have the key.
+	SeekPrefixGE(key []byte) bool
 }
 
 const (
@@ -28,39 +25,31 @@ const (
 	share   = 16 // channels that are worth a goroutine
 )
 
-// Read fills lists with the records of their channels, several channels at the same time. It returns
-// the lists in order of their ids, each channel once.
-func Read(lists []*List, from Source) ([]*List, error) {
+// Read fills lists with the records of their channels, several channels at the same time. Each of its
+// goroutines opens an iterator. It returns the lists in order of their ids, each channel once.
+func Read(lists []*List, open func() (Seeker, error)) ([]*List, error) {
 	slices.SortFunc(lists, func(a, b *List) int { return bytes.Compare(a.ID, b.ID) })
 	lists = slices.CompactFunc(lists, func(a, b *List) bool { return bytes.Equal(a.ID, b.ID) })
 	if len(lists) <= share {
-		return lists, guard.Err("reading channels", func() error { return read(lists, from) })
+		return lists, guard.Err("reading channels", func() error { return read(lists, open) })
 	}
 	g, _ := guard.WithContext(context.Background())
 	for part := range slices.Chunk(lists, max(share, (len(lists)+readers-1)/readers)) {
-		g.Go("reading channels", func() error { return read(part, from) })
+		g.Go("reading channels", func() error { return read(part, open) })
 	}
 	return lists, g.Wait()
 }
 
-func read(lists []*List, from Source) (err error) {
-	var it Seeker
-	defer func() {
-		if it != nil {
-			err = errors.Join(err, it.Close())
-		}
-	}()
+func read(lists []*List, open func() (Seeker, error)) (err error) {
+	it, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
 	for _, l := range lists {
 		if l.pages > 0 || l.unlisted {
-			err = l.get(from)
+			err = l.get(it)
 		} else {
-			if it == nil {
-				opened, err := from.Iter()
-				if err != nil {
-					return err
-				}
-				it = opened
-			}
 			err = l.scan(it)
 		}
 		if err != nil {
@@ -70,37 +59,29 @@ func read(lists []*List, from Source) (err error) {
 	return nil
 }
 
-// get adds all records of a channel of which memory knows the keys, or which is not listed. Unlike an
-// iterator, it reads nothing of a level of the store that does not have them.
-func (l *List) get(from Source) error {
+// get adds all records of a channel of which memory knows the keys, or which is not listed. Unlike scan,
+// it reads nothing of a table that does not have them. The iterator also reads older versions of a
+// record, but Pebble's Get would open the tables of all levels again for each record.
+func (l *List) get(it Seeker) error {
 	var kb [keys.Buf]byte
-	err := l.getOne(from, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
+	l.getOne(it, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
 	pages := l.pages
-	if l.unlisted && err == nil && l.First() {
+	if l.unlisted && l.First() {
 		var c state.Channel
 		_, _ = headOf(&c, l.Value()) // loading reports a corrupt record
 		pages = pagesFor(min(c.Ords, MaxResting))
 	}
 	for page := range pages {
-		if err == nil {
-			err = l.getOne(from, keys.AppendPage(kb[:0], l.ID, page))
-		}
+		l.getOne(it, keys.AppendPage(kb[:0], l.ID, page))
 	}
-	return err
+	return it.Error()
 }
 
 // getOne adds a record, if there is one.
-func (l *List) getOne(from Source, key []byte) error {
-	at := len(l.bytes)
-	l.bytes = append(l.bytes, key...)
-	keyEnd := len(l.bytes)
-	val, ok, err := from.Get(l.bytes, key)
-	if err != nil || !ok {
-		l.bytes = l.bytes[:at]
-		return err
+func (l *List) getOne(it Seeker, key []byte) {
+	if it.Error() == nil && it.SeekPrefixGE(key) {
+		l.Add(it.Key(), it.Value())
 	}
-	l.bytes, l.ends = val, append(l.ends, keyEnd, len(val))
-	return nil
 }
 
 // scan adds all records of the channel.

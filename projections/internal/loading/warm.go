@@ -11,7 +11,8 @@ import (
 )
 
 // Like state.Warm, these functions take each step of a lookup for all ids before the next step, so
-// that the cache misses of one step overlap. They change nothing and may be left out.
+// that the cache misses of one step overlap. They change nothing and may be left out, except for the
+// users that pageUsers creates.
 
 // missed finds channels that are not in memory.
 type missed struct {
@@ -48,33 +49,35 @@ func (m *missed) each(p *state.State, ids [][]byte, fn func(id []byte)) {
 	}
 }
 
-// warmPage touches the users, their lists of cold channels, and the pairs of a page of members.
-func (l Loader) warmPage(ci uint32, b []byte) {
-	if l.Users.Unused() {
-		return
-	}
+// pageUsers returns the users of the first n members of a page, all of them unless the page is corrupt.
+// It creates users that are missing, and touches the places of their pairs.
+func (l Loader) pageUsers(ci uint32, b []byte, users *[keys.PageLen]uint32) (n uint32) {
+	var ids [keys.PageLen][]byte
 	var hashes [keys.PageLen]uint64
-	n := 0
-	for rd := (wire.Reader{B: b}); len(rd.B) > 0 && n < len(hashes); n++ {
-		hashes[n] = state.IDHash(rd.Bytes())
-		if !records.SkipRow(&rd) {
+	for rd := (wire.Reader{B: b}); len(rd.B) > 0 && n < keys.PageLen; n++ {
+		if ids[n] = rd.Bytes(); len(ids[n]) == 0 || !records.SkipRow(&rd) {
 			break
 		}
+		hashes[n] = state.IDHash(ids[n])
 	}
 	// Each loop does little beside its loads, so that the processor has many of them under way.
 	sum := uint64(0)
 	for _, hash := range hashes[:n] {
 		sum += l.UserTable.Peek(hash) + l.Cold.Peek(hash)
 	}
-	var users [keys.PageLen]uint32
-	for i, hash := range hashes[:n] {
-		users[i] = l.UserTable.First(hash)
-		sum += uint64(l.Users.At(users[i]).ShortLen)
+	if !l.Users.Unused() {
+		for _, hash := range hashes[:n] {
+			sum += uint64(l.Users.At(l.UserTable.First(hash)).ShortLen)
+		}
+	}
+	for i, id := range ids[:n] {
+		users[i] = l.EnsureUser(id)
 	}
 	for _, u := range users[:n] {
 		sum += l.PairTable.Peek(arena.PairHash(ci, u))
 	}
 	l.Warmth.Sum = sum
+	return n
 }
 
 // WarmRows touches the rows of the members of a channel that is about to leave memory, and the places
