@@ -47,9 +47,9 @@ func (k *cutting) cutReceipts() (err error) {
 	if k.slots = order; len(order) < len(k.rules.ReceiptChannels) { // a channel with receipts is not dirty
 		order = k.byID.Of(len(k.rules.ReceiptChannels), func(i uint32) []byte { return k.channelID(k.rules.ReceiptChannels[i].Channel) })
 	}
-	if channels := k.rules.Channels.Len() + k.rules.Cold.Count; len(order) > 1 && len(order) >= channels/sparseReceipts {
-		prefix := []byte{keys.Receipts}
-		if k.ascending, err = store.NewAscending(k.records, prefix, keys.PrefixEnd(prefix)); err != nil {
+	if len(order) > 1 {
+		prefix, channels := []byte{keys.Receipts}, k.rules.Channels.Len()+k.rules.Cold.Count
+		if k.ascending, err = store.NewAscending(k.records, prefix, keys.PrefixEnd(prefix), len(order) < channels/sparseReceipts); err != nil {
 			return err
 		}
 		defer func() { err, k.ascending = errors.Join(err, k.ascending.Close()), nil }()
@@ -66,9 +66,8 @@ func (k *cutting) cutReceipts() (err error) {
 	return nil
 }
 
-// sparseReceipts is one in how many channels must have receipts for one iterator to read the
-// blocks. Among fewer it would read what it passes over, and a search of one block reads only levels
-// that have it.
+// sparseReceipts is one in how many channels must have receipts for an iterator to read the blocks
+// without the filters of tables. Among fewer it would read what it passes over.
 const sparseReceipts = 64
 
 // mergeChannel adds the entries of a channel to their blocks.

@@ -41,7 +41,7 @@ func TestAscending(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a, err := NewAscending(db, []byte{2}, []byte{3})
+		a, err := NewAscending(db, []byte{2}, []byte{3}, rapid.Bool().Draw(t, "sparse"))
 		if err != nil {
 			t.Fatal(err)
 		}
