@@ -60,7 +60,7 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	few.Channels /= 100
 	all.Uniform, all.Reads = true, 1 // so that nearly every message is in another channel
 	g := traffic.New(few)
-	fewCost, err := small.cost(g, few, c.events, c.heap, nil)
+	fewCost, err := small.mean(g, few, c.events, c.heap)
 	if err != nil {
 		return nil, err
 	}
@@ -84,12 +84,12 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	}
 	const heap = 1 << 40
 	debug.SetMemoryLimit(heap)
-	large, err := openCold(c.mix, projections.DefaultSettings(), room{cache: everything.cache, memtable: c.little.memtable}) // memtables of more than 16 MiB no node has
+	large, err := openCold(c.mix, projections.DefaultSettings(), room{cache: everything.cache, memtable: c.little.memtable})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, large.close()) }()
-	fewBase, err := large.cost(nil, few, c.events, heap, nil)
+	fewBase, err := large.mean(traffic.New(few), few, c.events, heap)
 	if err != nil {
 		return nil, err
 	}

@@ -106,6 +106,19 @@ func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 	return r.CPU, nil
 }
 
+// mean is cost, on average over a few times n events of g, so that it includes compactions.
+func (p *coldPart) mean(g *traffic.Generator, mix traffic.Mix, n int, heap int64) (mean float64, err error) {
+	const times = 3
+	for range times {
+		cost, err := p.cost(g, mix, n, heap, nil)
+		if err != nil {
+			return 0, err
+		}
+		mean += cost / times
+	}
+	return mean, nil
+}
+
 // steady folds the next n events of g at a rate per second, and drains and cuts as often as a node.
 // It calls ready when it begins.
 func (p *coldPart) steady(g *traffic.Generator, n, rate int, heap int64, ready func()) error {
