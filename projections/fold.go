@@ -3,6 +3,7 @@ package projections
 import (
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/warming"
 )
 
 // Package rules implements the effects of events. One goroutine calls the methods of this file;
@@ -31,7 +32,7 @@ func (p *Partition) FoldDelivery(m *events.Delivery, offset, timestamp int64) st
 // events that it folds next, a few hundred at a time: more would push the first ones out of the
 // cache again.
 func (p *Partition) Warm(messages []*events.Message, reads []*events.Read) {
-	p.rules.Warm(messages, reads)
+	warming.Events(&p.rules.State, messages, reads)
 }
 
 // Skip moves the position of one input to next without folding, past bad records, control records

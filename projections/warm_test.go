@@ -32,7 +32,7 @@ func TestWarmChangesNothing(t *testing.T) {
 			p := mustOpen(t, vfs.NewMem(), testIdentity())
 			l.foldTo(p, int64(len(messages)), int64(len(reads)), func() bool {
 				if warm == 1 {
-					p.rules.Warm(messages, reads)
+					p.Warm(messages, reads)
 				}
 				return order.Intn(2) == 0
 			})

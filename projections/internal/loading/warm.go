@@ -10,7 +10,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
-// Like state.Warm, these functions take each step of a lookup for all ids before the next step, so
+// Like package warming, these functions take each step of a lookup for all ids before the next step, so
 // that the cache misses of one step overlap. They change nothing and may be left out, except for the
 // users that pageUsers creates.
 

@@ -15,6 +15,8 @@
 //	outcome.go       results of folding a record
 //	find.go          lookup by id
 //	member_list.go   the members of a channel, in the order of their first join
+//	other_rows.go    the rows of a channel whose users never joined, or are in its threads
+//	channel_rows.go  all rows of a channel
 //	span.go          memberships, to find the recipients of a message
 //	positions.go     positions of messages, and the stamp of a pair
 //	log.go           the messages of a channel
@@ -30,6 +32,6 @@
 //	dirty.go         marks for the next cut
 //	marks.go         marks for the next drain
 //	shown.go         the messages that the last delta of a pair named
-//	warm.go          touching the memory that the next events need
+//	warm.go          what package warming found for the next events
 //	heap_bytes.go    the memory that all of this takes
 package state

@@ -129,15 +129,6 @@ func (p *State) insertPair(ref uint32) {
 	p.PairTable.Insert(p.pairHash(ref), ref)
 }
 
-// pairHash returns the hash of a row in the table of pairs.
-func (p *State) pairHash(ref uint32) uint64 {
-	r := p.Rows.At(ref)
-	if r.Flags&RowThread != 0 {
-		return arena.PairHash(^p.FollowOf(r).Thread, r.User)
-	}
-	return arena.PairHash(r.Channel, r.User)
-}
-
 // ExtraOf returns the channel's extra, or nil if it has none, as most channels.
 func (p *State) ExtraOf(c *Channel) *ChannelExtra {
 	if c.Extra == 0 {

@@ -3,6 +3,7 @@ package state
 import (
 	"slices"
 
+	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/held"
 )
 
@@ -119,4 +120,13 @@ func (x *PairExtra) Waits() bool {
 func (x *PairExtra) Peek() uint64 {
 	return x.Mentions.Peek() + x.Singles.Peek() +
 		uint64(len(x.Unsettled)+len(x.Floors)+len(x.OpenReads)+len(x.WaitingDeliveries))
+}
+
+// pairHash returns the hash of a row in the table of pairs.
+func (p *State) pairHash(ref uint32) uint64 {
+	r := p.Rows.At(ref)
+	if r.Flags&RowThread != 0 {
+		return arena.PairHash(^p.FollowOf(r).Thread, r.User)
+	}
+	return arena.PairHash(r.Channel, r.User)
 }

@@ -1,6 +1,8 @@
-// Package warming touches the memory that a drain needs next, one kind of memory after the other, so
-// that the cache misses of many rows or channels overlap. It changes nothing. For the fold,
-// State.Warm does so.
+// Package warming touches the memory that the fold or a drain needs next, one kind of memory after the
+// other, so that the cache misses of many events, rows or channels overlap. It changes nothing.
+//
+//	events.go   for the fold
+//	warming.go  for a drain
 package warming
 
 import (
