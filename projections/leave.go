@@ -70,13 +70,20 @@ func (p *Partition) evictable(c *state.Channel) bool {
 	return true
 }
 
-// evict takes a channel out of memory.
+// evict takes a channel out of memory. A channel that becomes cold leaves in one hold of Lock: readers
+// have it in memory or in the set of cold channels, whole. It has at most loading.MaxResting rows.
 func (p *Partition) evict(ci uint32, t *turn) {
 	c := p.rules.Channels.At(ci)
 	id := p.rules.Blobs.Get(c.ID)
 	delete(p.rules.VacantThreads, ci)
 	p.rules.ChannelTable.Remove(state.IDHash(id), ci)
-	cold := p.noteLeaves(id, c)
+	cold, unspent := p.noteLeaves(id, c), 1
+	spend := func() {
+		if unspent++; cold == 0 {
+			t.spend(unspent)
+			unspent = 0
+		}
+	}
 	for ref := p.rules.TakeRow(c); ref != 0; ref = p.rules.TakeRow(c) {
 		r := p.rules.Rows.At(ref)
 		if r.Flags&state.RowThread != 0 {
@@ -87,14 +94,14 @@ func (p *Partition) evict(ci uint32, t *turn) {
 			}
 			p.vacate(ci, ref, r)
 		}
-		t.spend(1)
+		spend()
 	}
 	if x := p.rules.ExtraOf(c); x != nil {
 		for ti := x.Threads; ti != 0; {
 			this := ti
 			ti = p.rules.Threads.At(ti).Next
 			p.dropThread(this)
-			t.spend(1)
+			spend()
 		}
 		p.rules.ChannelExtras.Drop(c.Extra)
 	}
@@ -109,7 +116,7 @@ func (p *Partition) evict(ci uint32, t *turn) {
 	}
 	p.rules.Blobs.Release(c.ID)
 	p.rules.Channels.Release(ci)
-	t.spend(1)
+	t.spend(unspent)
 }
 
 // vacate empties the row of a pair. For now the row stays in its user's list.

@@ -119,7 +119,7 @@ func (l Loader) page(ci uint32, c *state.Channel, page uint32, b []byte) error {
 		if len(id) == 0 {
 			return fmt.Errorf("member %d has no user id", ord)
 		}
-		user := uint32(0)
+		var user uint32
 		if i := ord - page*keys.PageLen; i < known {
 			user = users[i]
 		} else {

@@ -16,7 +16,7 @@ type Seeker interface {
 	Records
 	SeekGE(key []byte) bool
 	// SeekPrefixGE moves to the record under key, and returns false if there is none. It reads nothing of
-	// a table whose filter does not have the key.
+	// a table above the lowest level whose filter does not have the key.
 	SeekPrefixGE(key []byte) bool
 }
 
@@ -60,7 +60,7 @@ func read(lists []*List, open func() (Seeker, error)) (err error) {
 }
 
 // get adds all records of a channel of which memory knows the keys, or which is not listed. Unlike scan,
-// it reads nothing of a table that does not have them. The iterator also reads older versions of a
+// it uses the filters of tables. The iterator also reads older versions of a
 // record, but Pebble's Get would open the tables of all levels again for each record.
 func (l *List) get(it Seeker) error {
 	var kb [keys.Buf]byte

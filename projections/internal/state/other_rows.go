@@ -3,7 +3,7 @@ package state
 import "github.com/tidemark/tidemark/projections/internal/arena"
 
 // OtherRows lists the rows of a channel that have no ordinal: of users who never joined, and of users
-// in the channel's threads. A deleted channel has no others.
+// in the channel's threads. Of a deleted channel it lists all rows.
 type OtherRows struct{ refs []uint32 }
 
 // HeapBytes returns the memory of the list.
@@ -50,8 +50,12 @@ func (p *State) UnlistOther(c *Channel, ref uint32) {
 	at, last := r.place&^unordered, l.refs[len(l.refs)-1]
 	l.refs[at], p.Rows.At(last).place = last, unordered|at
 	r.place = NoOrdinal
-	if l.refs = l.refs[:len(l.refs)-1]; len(l.refs) == 0 {
+	const small = 64
+	switch l.refs = l.refs[:len(l.refs)-1]; {
+	case len(l.refs) == 0:
 		p.OtherRows.Drop(c.Others)
 		c.Others = 0
+	case cap(l.refs) > small && len(l.refs) < cap(l.refs)/4:
+		l.refs = append(make([]uint32, 0, cap(l.refs)/2), l.refs...)
 	}
 }

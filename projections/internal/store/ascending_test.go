@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
 )
@@ -15,7 +16,11 @@ import (
 // keys outside of its bounds. Keys mostly ascend.
 func TestAscending(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		db, err := pebble.Open("", &pebble.Options{FS: vfs.NewMem(), Logger: &Fuse{}})
+		o := &pebble.Options{FS: vfs.NewMem(), Logger: &Fuse{}}
+		for i := range o.Levels {
+			o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		}
+		db, err := pebble.Open("", o)
 		if err != nil {
 			t.Fatal(err)
 		}
