@@ -47,7 +47,7 @@
 //	internal/cold                        what memory keeps of channels that are in the store only
 //	internal/state                       channels, users, pairs, and marks
 //	internal/rules                       the effects of an event on them
-//	internal/warming                     touching the memory that a drain needs next
+//	internal/warming                     touching the memory that the fold or a drain needs next
 //	internal/records                     the bytes of rows and of the extras that few pairs have
 //	internal/loading                     stored records into state
 //	internal/views                       the views of users

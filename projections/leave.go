@@ -70,8 +70,9 @@ func (p *Partition) evictable(c *state.Channel) bool {
 	return true
 }
 
-// evict takes a channel out of memory. A channel that becomes cold leaves in one hold of Lock: readers
-// have it in memory or in the set of cold channels, whole. It has at most loading.MaxResting rows.
+// evict takes a channel out of memory. A channel that becomes cold leaves in one hold of Lock, so
+// readers find all of it, either in memory or as a cold channel. That hold is short, because such a
+// channel has at most loading.MaxResting rows.
 func (p *Partition) evict(ci uint32, t *turn) {
 	c := p.rules.Channels.At(ci)
 	id := p.rules.Blobs.Get(c.ID)
@@ -179,7 +180,7 @@ func (p *Partition) leaveUsers(t *turn) {
 
 // trim frees unused memory. It rebuilds hash tables too, each in one hold of the lock.
 func (p *Partition) trim(t *turn) {
-	p.rules.Warmth.Pairs = p.rules.Warmth.Pairs[:0] // Warm's guesses may refer to freed rows
+	p.rules.Warmth.Pairs = p.rules.Warmth.Pairs[:0] // its pairs may refer to freed rows
 	if p.rules.Channels.Idle() {
 		p.rules.Channels.Trim()
 		t.spend(turnWork)

@@ -66,8 +66,8 @@ func (k *cutting) cutReceipts() (err error) {
 	return nil
 }
 
-// sparseReceipts is one in how many channels must have receipts for an iterator to read the blocks
-// without the filters of tables. Among fewer it would read what it passes over.
+// If fewer than one channel in sparseReceipts has receipts, the iterator uses the filters of tables.
+// Without them it would read the blocks that it passes over.
 const sparseReceipts = 64
 
 // mergeChannel adds the entries of a channel to their blocks.

@@ -48,8 +48,7 @@ func TestWarmChangesNothing(t *testing.T) {
 	}
 }
 
-// TestHotRecordsAreSmall: channels, rows and what belongs to few rows take no more memory than they
-// should. A channel fills whole cache lines.
+// TestHotRecordsAreSmall: Channel, Row and Rare have the sizes that docs/performance.md states.
 func TestHotRecordsAreSmall(t *testing.T) {
 	if size := unsafe.Sizeof(state.Channel{}); size != 256 {
 		t.Errorf("a channel has %d bytes, not four cache lines", size)

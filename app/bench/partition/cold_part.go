@@ -106,7 +106,8 @@ func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 	return r.CPU, nil
 }
 
-// mean is cost, on average over a few times n events of g, so that it includes compactions.
+// mean returns the mean of three calls of cost with n events of g each, in CPU seconds of a million
+// events. One call would be too short to include compactions.
 func (p *coldPart) mean(g *traffic.Generator, mix traffic.Mix, n int, heap int64) (mean float64, err error) {
 	const times = 3
 	for range times {

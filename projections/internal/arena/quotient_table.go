@@ -3,12 +3,12 @@ package arena
 import "math/bits"
 
 // QuotientTable is a Table with slots of four bytes, for many entries. A slot stores few bits of the
-// hash: as in Cleary's compact hashing, the slot where an entry belongs gives the low bits of its
-// hash, and the entry stores how far it is from there and the bits that follow. Together these are 28
-// bits of the hash, however many slots there are.
+// hash. As in Cleary's compact hashing, the home slot of an entry gives the low bits of its hash. The
+// entry stores its distance from there and the next bits. While references are below the number of
+// slots, these are 28 bits of the hash.
 //
-// Entries that are far from where they belong, and tables with few entries of large references,
-// cannot tell the hash of an entry. Then the table calls HashOf.
+// Entries that are far from their home slots, and tables with few entries of large references, cannot
+// tell the hash of an entry. Then the table calls HashOf.
 type QuotientTable struct {
 	// HashOf returns the hash under which a reference was inserted. It must be set before the first
 	// Insert.
@@ -21,16 +21,16 @@ type QuotientTable struct {
 
 const (
 	distanceBits = 4
-	far          = 1<<distanceBits - 1 // a distance that may be larger
-	quotientBits = 32 - distanceBits   // of a slot, for the reference and bits of the hash
+	far          = 1<<distanceBits - 1 // this distance or a larger one
+	payloadBits  = 32 - distanceBits   // of a slot, for the reference and the bits of the hash
 
-	// MaxRef is the largest reference in a QuotientTable.
-	MaxRef = 1<<quotientBits - 1
+	// MaxRef is the largest reference in a QuotientTable: 268,435,455.
+	MaxRef = 1<<payloadBits - 1
 )
 
 // key returns the upper bits of a slot for hash in a table of this size, without the distance.
 func (t *QuotientTable) key(hash uint64) uint32 {
-	return uint32(hash>>t.slotBits()) & (1<<(quotientBits-t.refBits) - 1) << distanceBits
+	return uint32(hash>>t.slotBits()) & (1<<(payloadBits-t.refBits) - 1) << distanceBits
 }
 
 func (t *QuotientTable) slotBits() int { return bits.TrailingZeros(uint(len(t.slots))) }
@@ -75,7 +75,8 @@ func (t *QuotientTable) Peek(hash uint64) uint64 {
 	return uint64(t.slots[hash&uint64(len(t.slots)-1)])
 }
 
-// Insert adds ref under hash. It must not be there yet. A ref above MaxRef panics.
+// Insert adds ref under hash. ref must not be in the table yet, and not be 0. Insert panics if ref is
+// above MaxRef.
 func (t *QuotientTable) Insert(hash uint64, ref uint32) {
 	if ref > MaxRef {
 		panic("arena: a reference is above MaxRef")
@@ -105,7 +106,7 @@ func (t *QuotientTable) put(hash uint64, ref uint32) {
 func (t *QuotientTable) hashAt(i uint64, e uint32, known int) uint64 {
 	upper := e >> t.refBits
 	distance := upper & far
-	if distance == far || known > t.slotBits()+quotientBits-t.refBits {
+	if distance == far || known > t.slotBits()+payloadBits-t.refBits {
 		return t.HashOf(t.ref(e))
 	}
 	home := (i - uint64(distance)) & uint64(len(t.slots)-1)
@@ -120,9 +121,9 @@ func (t *QuotientTable) resize(slots int, largest uint32) {
 	}
 	old := *t
 	t.slots = make([]uint32, slots)
-	t.refBits = max(bits.Len32(largest), min(t.slotBits(), quotientBits))
+	t.refBits = max(bits.Len32(largest), min(t.slotBits(), payloadBits))
 	adviseHuge(t.slots)
-	known := t.slotBits() + quotientBits - t.refBits
+	known := t.slotBits() + payloadBits - t.refBits
 	for i, e := range old.slots {
 		if e != 0 {
 			t.put(old.hashAt(uint64(i), e, known), old.ref(e))

@@ -71,8 +71,8 @@ func TestQuotientTable(t *testing.T) {
 	})
 }
 
-// TestQuotientTableGrowsByItself: a table of references without gaps knows nearly all hashes when it
-// grows and when entries leave, and takes few wrong references for candidates.
+// TestQuotientTableGrowsByItself: a table of references without gaps calls HashOf for few entries when it
+// grows and when entries leave, and First returns few wrong references.
 func TestQuotientTableGrowsByItself(t *testing.T) {
 	const n = 200_000
 	asked := 0
@@ -105,7 +105,7 @@ func TestQuotientTableGrowsByItself(t *testing.T) {
 	}
 }
 
-// TestReferencesAboveMaxRef: the table does not cut a reference off.
+// TestReferencesAboveMaxRef: Insert panics instead of storing part of a reference.
 func TestReferencesAboveMaxRef(t *testing.T) {
 	tab := QuotientTable{HashOf: func(uint32) uint64 { return 7 }}
 	tab.Insert(7, MaxRef)

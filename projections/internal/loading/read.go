@@ -60,8 +60,8 @@ func read(lists []*List, open func() (Seeker, error)) (err error) {
 }
 
 // get adds all records of a channel of which memory knows the keys, or which is not listed. Unlike scan,
-// it uses the filters of tables. The iterator also reads older versions of a
-// record, but Pebble's Get would open the tables of all levels again for each record.
+// it uses the filters of tables. Pebble's Get would skip older versions of a record, but opens
+// the tables of all levels for each record.
 func (l *List) get(it Seeker) error {
 	var kb [keys.Buf]byte
 	l.getOne(it, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))

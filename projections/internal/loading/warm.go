@@ -11,8 +11,8 @@ import (
 )
 
 // Like package warming, these functions take each step of a lookup for all ids before the next step, so
-// that the cache misses of one step overlap. They change nothing and may be left out, except for the
-// users that pageUsers creates.
+// that the cache misses of one step overlap. They change nothing and may be left out. Only
+// pageUsers creates users and returns them.
 
 // missed finds channels that are not in memory.
 type missed struct {
@@ -94,7 +94,7 @@ func WarmRows(p *state.State, ci uint32, c *state.Channel) {
 	p.Warmth.Sum = sum
 }
 
-// UsersAtOnce is the largest number of users that WarmUsers touches at once.
+// UsersAtOnce is the largest number of users that WarmUsers takes.
 const UsersAtOnce = 64
 
 // WarmUsers touches users, the first row of each, and their places in the tables by id.

@@ -100,7 +100,7 @@ func AppendRow(b []byte, r *state.Row, all *state.Rare, x *state.PairExtra) []by
 	return b
 }
 
-// readTime reads a time of a row.
+// readTime reads a time of a row. It sets r.Err if the time is outside of 0 to state.MaxTime.
 func readTime(r *wire.Reader) int64 {
 	t := r.Varint()
 	if (t < 0 || t > state.MaxTime) && r.Err == nil {

@@ -2,7 +2,8 @@ package state
 
 import "iter"
 
-// RowsOf calls yield for all rows of a channel: members, former members, then the others.
+// RowsOf returns an iterator over all rows of a channel, with their references: first those with an
+// ordinal, in its order, then the others. The caller must not add or remove rows meanwhile.
 func (p *State) RowsOf(c *Channel) iter.Seq2[uint32, *Row] {
 	return func(yield func(uint32, *Row) bool) {
 		lists := [...][]uint32{c.first[:min(c.Ords, InlineMembers)], nil, p.OthersOf(c)}
@@ -20,7 +21,7 @@ func (p *State) RowsOf(c *Channel) iter.Seq2[uint32, *Row] {
 	}
 }
 
-// TakeRow removes one of the channel's rows from its lists and returns it, or 0 if none is left. It
+// TakeRow takes one row out of the channel's lists and returns its reference, or 0 if none is left. It
 // leaves the channel's other data as it is.
 func (p *State) TakeRow(c *Channel) uint32 {
 	if others := p.OthersOf(c); len(others) > 0 {
@@ -37,7 +38,7 @@ func (p *State) TakeRow(c *Channel) uint32 {
 	return 0
 }
 
-// Disband takes the ordinals of a channel's members.
+// Disband takes the ordinals away from a channel's rows. OtherRows then lists all of them.
 func (p *State) Disband(c *Channel) {
 	for ord := range c.Ords {
 		p.listOther(c, p.MemberRow(c, ord))

@@ -15,7 +15,7 @@
 //	outcome.go       results of folding a record
 //	find.go          lookup by id
 //	member_list.go   the members of a channel, in the order of their first join
-//	other_rows.go    the rows of a channel whose users never joined, or are in its threads
+//	other_rows.go    the rows of a channel without an ordinal: of guests, and of users in its threads
 //	channel_rows.go  all rows of a channel
 //	span.go          memberships, to find the recipients of a message
 //	positions.go     positions of messages, and the stamp of a pair

@@ -123,7 +123,7 @@ func (p *State) newRow(ch, user uint32) (uint32, *Row) {
 // insertPair adds a new row to the table of pairs.
 func (p *State) insertPair(ref uint32) {
 	if ref > arena.MaxRef {
-		p.Fail(fmt.Errorf("a partition cannot have more than %d pairs in memory: use more partitions, or a smaller --memory", arena.MaxRef))
+		p.Fail(fmt.Errorf("a partition cannot have more than %d pairs and followed threads in memory: use more partitions, or a smaller --memory", arena.MaxRef))
 		return
 	}
 	p.PairTable.Insert(p.pairHash(ref), ref)

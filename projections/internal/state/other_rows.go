@@ -2,8 +2,8 @@ package state
 
 import "github.com/tidemark/tidemark/projections/internal/arena"
 
-// OtherRows lists the rows of a channel that have no ordinal: of users who never joined, and of users
-// in the channel's threads. Of a deleted channel it lists all rows.
+// OtherRows lists the rows of a channel that have no ordinal: those of guests, and those of users in the
+// channel's threads. Of a deleted channel it lists all rows.
 type OtherRows struct{ refs []uint32 }
 
 // HeapBytes returns the memory of the list.
@@ -11,7 +11,8 @@ func (l *OtherRows) HeapBytes() int64 {
 	return arena.ObjectBytes[OtherRows]() + arena.ListBytes(l.refs)
 }
 
-// A row's place is its ordinal, or unordered plus its index in OtherRows.
+// A row's place is its ordinal, unordered plus its index in OtherRows, or NoOrdinal while it is in no
+// list.
 const unordered = 1 << 31
 
 // Ord returns the ordinal of a user who ever joined, or NoOrdinal.
@@ -22,7 +23,8 @@ func (r *Row) Ord() uint32 {
 	return r.place
 }
 
-// OthersOf returns the rows of a channel without an ordinal. The caller must not change it.
+// OthersOf returns the rows of a channel without an ordinal. The caller must not change the
+// slice, which is valid until a row is listed or unlisted.
 func (p *State) OthersOf(c *Channel) []uint32 {
 	if c.Others == 0 {
 		return nil

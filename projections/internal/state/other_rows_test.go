@@ -89,7 +89,7 @@ func TestRowsOfAChannel(t *testing.T) {
 	})
 }
 
-// TestTooManyPairs: a partition with more pairs in memory than references is at an end.
+// TestTooManyPairs: a partition fails when it has more pairs in memory than the table has references.
 func TestTooManyPairs(t *testing.T) {
 	p := begun()
 	if p.insertPair(arena.MaxRef + 1); p.Err() == nil {

@@ -23,24 +23,24 @@ func (r *Row) Event() int64 {
 	return int64(r.eventLow) | int64(r.eventMid)<<32 | int64(r.eventTop)<<48
 }
 
-// MaxTime is the largest time of a row, in Unix milliseconds; the smallest is 0. Times of events are
-// before it.
+// MaxTime is the largest time of a row, in Unix milliseconds; the smallest is 0. Events end
+// with year 9999, long before it.
 const MaxTime = 1<<48 - 1
 
-// At is when the pointer was put there.
+// At returns when the pointer was put where it is, in Unix milliseconds, 0 to MaxTime.
 func (r *Row) At() int64 { return int64(r.atLow) | int64(r.atHigh)<<32 }
 
-// Place puts the pointer somewhere, and what the row implies with it (Rare).
+// Place puts the pointer somewhere, and what the row implies with it (Rare). at must be in 0 to MaxTime.
 func (r *Row) Place(to uint32, at, event int64) {
 	r.Pointer = to
 	r.atLow, r.atHigh = uint32(at), uint16(at>>32)
 	r.eventLow, r.eventMid, r.eventTop = uint32(event), uint16(event>>32), uint8(event>>48)
 }
 
-// OwnAt is the time of LastOwn.
+// OwnAt returns the time of LastOwn, in Unix milliseconds, 0 to MaxTime.
 func (r *Row) OwnAt() int64 { return int64(r.ownAtLow) | int64(r.ownAtHigh)<<32 }
 
-// SetOwn sets the newest own counted post.
+// SetOwn sets the newest own counted post. at must be in 0 to MaxTime.
 func (r *Row) SetOwn(seq uint32, at int64) {
 	r.LastOwn, r.ownAtLow, r.ownAtHigh = seq, uint32(at), uint16(at>>32)
 }

@@ -2,14 +2,14 @@ package state
 
 import "bytes"
 
-// Warmth is the memory of package warming. Sum keeps the compiler from removing the loads.
+// Warmth holds what warming.Events found. Sum keeps the compiler from removing the loads.
 type Warmth struct {
 	Pairs []WarmPair // pairs of the messages, then of the reads
 	read  int        // index of the next read's pair
 	Sum   uint64
 }
 
-// WarmPair is what was found for one event.
+// WarmPair holds what warming.Events found for one event.
 type WarmPair struct {
 	ChannelHash, UserHash, PairHash uint64
 	Channel, User, Row              uint32 // 0: none

@@ -13,9 +13,9 @@ type Ascending struct {
 	seek func(key []byte) bool
 }
 
-// NewAscending begins to read the records in [lo, hi). With sparse keys, it reads nothing of a
-// table above the lowest level whose filter does not have the key. Otherwise the next key is often in
-// the block at hand, and asking the filters would cost more.
+// NewAscending begins to read the records in [lo, hi). sparse says that the caller reads
+// few of the records. Then Get skips tables above the lowest level whose filter does not have the key.
+// Otherwise the next key is often in the block at hand, and asking the filters would cost more.
 func NewAscending(r pebble.Reader, lo, hi []byte, sparse bool) (*Ascending, error) {
 	it, err := r.NewIter(&pebble.IterOptions{LowerBound: lo, UpperBound: hi})
 	if err != nil {

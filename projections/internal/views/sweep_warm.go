@@ -4,8 +4,8 @@ import "github.com/tidemark/tidemark/projections/internal/state"
 
 // A sweep is bound by cache misses, each depending on the last: row to channel, follow to thread
 // and to row, those to ids and sets. So a batch of entries is touched before the first is
-// evaluated, one kind of memory after the other, and their misses overlap. Like Warm, this changes
-// nothing.
+// evaluated, one kind of memory after the other, and their misses overlap. Like package
+// warming, this changes nothing.
 
 // sweepBatch is how many rows or threads are touched at once. ThreadsWarmed is how many one call of
 // Views.WarmThreads takes.
