@@ -3,7 +3,9 @@ package operate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,15 +62,21 @@ func TestSlowBrokersFireTheirAlerts(t *testing.T) {
 	say := func(n int) {
 		s.send(events.TopicMessages, "team", fmt.Sprintf(`{"channel_id":"team","message_posted":{"message_id":"m%d","sender_id":"ann"}}`, n), time.Now())
 	}
+	series := func() map[string]float64 {
+		all := s.series(url)
+		// On a busy machine calls of Redis time out, which has an alert of its own.
+		maps.DeleteFunc(all, func(name string, _ float64) bool { return strings.HasPrefix(name, "tidemark_redis_errors_total{") })
+		return all
+	}
 	say(0)
 	var fine map[string]float64
 	s.until(func() error {
-		if fine = s.series(url); fine["tidemark_gateway_delta_age_seconds_count{}"] == 0 {
+		if fine = series(); fine["tidemark_gateway_delta_age_seconds_count{}"] == 0 {
 			return fmt.Errorf("no frame was sent")
 		}
 		return nil
 	})
-	s.fires(fine, s.series(url))
+	s.fires(fine, series())
 
 	slow.Store(true)
 	scrapes := []map[string]float64{fine}
@@ -77,7 +85,7 @@ func TestSlowBrokersFireTheirAlerts(t *testing.T) {
 			say(1 + i)
 		}
 		time.Sleep(2 * time.Second)
-		scrapes = append(scrapes, s.series(url))
+		scrapes = append(scrapes, series())
 	}
 	slow.Store(false)
 	s.firesOver(scrapes, "TidemarkBadgesLate", "TidemarkSocketsLate")
