@@ -162,14 +162,9 @@ func (t *QuotientTable) Remove(hash uint64, ref uint32) {
 
 // Trim shrinks a table that is nearly empty.
 func (t *QuotientTable) Trim() {
-	if len(t.slots) <= tableSmall || 8*t.count > len(t.slots) {
-		return
+	if slots := trimmed(len(t.slots), t.count); slots < len(t.slots) {
+		t.resize(slots, 0)
 	}
-	slots := len(t.slots)
-	for slots > tableSmall && 4*t.count < slots {
-		slots /= 2
-	}
-	t.resize(slots, 0)
 }
 
 // Bytes returns the table's size in memory.

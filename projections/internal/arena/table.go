@@ -103,14 +103,20 @@ const tableSmall = 4096
 
 // Trim shrinks a table that is nearly empty.
 func (t *Table) Trim() {
-	if len(t.slots) <= tableSmall || 8*t.count > len(t.slots) {
-		return
+	if slots := trimmed(len(t.slots), t.count); slots < len(t.slots) {
+		t.resize(slots)
 	}
-	slots := len(t.slots)
-	for slots > tableSmall && 4*t.count < slots {
+}
+
+// trimmed returns how many of a table's slots Trim keeps for count entries.
+func trimmed(slots, count int) int {
+	if 8*count > slots {
+		return slots
+	}
+	for slots > tableSmall && 4*count < slots {
 		slots /= 2
 	}
-	t.resize(slots)
+	return slots
 }
 
 // Bytes returns the table's size in memory.
