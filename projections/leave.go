@@ -3,7 +3,6 @@ package projections
 import (
 	"slices"
 
-	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -93,7 +92,7 @@ func (p *Partition) evict(ci uint32, t *turn) {
 			if cold != 0 {
 				p.noteRowLeaves(cold, r)
 			}
-			p.vacate(ci, ref, r)
+			p.vacate(ref, r)
 		}
 		spend()
 	}
@@ -121,8 +120,8 @@ func (p *Partition) evict(ci uint32, t *turn) {
 }
 
 // vacate empties the row of a pair. For now the row stays in its user's list.
-func (p *Partition) vacate(ci, ref uint32, r *state.Row) {
-	p.rules.PairTable.Remove(arena.PairHash(ci, r.User), ref)
+func (p *Partition) vacate(ref uint32, r *state.Row) {
+	p.rules.RemovePair(ref)
 	p.rules.ForgetShown(r)
 	p.rules.DropRare(r) // the store has what the user set in this channel
 	*r = state.Row{User: r.User, NextUser: r.NextUser}

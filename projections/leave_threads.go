@@ -3,7 +3,6 @@ package projections
 import (
 	"slices"
 
-	"github.com/tidemark/tidemark/projections/internal/arena"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
@@ -118,7 +117,7 @@ func (p *Partition) nextOfUser(ref uint32) *uint32 { return &p.rules.Rows.At(ref
 // dropThreadRow frees the row of a user in a thread, and its follow. The row must be in no list any
 // more, or only in lists that are no longer used.
 func (p *Partition) dropThreadRow(ref uint32, r *state.Row) {
-	p.rules.PairTable.Remove(arena.PairHash(^p.rules.FollowOf(r).Thread, r.User), ref)
+	p.rules.RemovePair(ref)
 	p.rules.Follows.Release(p.rules.RareOf(r).Scope)
 	p.rules.ForgetShown(r)
 	p.rules.DropRare(r)

@@ -71,8 +71,8 @@ func TestQuotientTable(t *testing.T) {
 	})
 }
 
-// TestQuotientTableGrowsByItself: a table of references without gaps calls HashOf for few entries when it
-// grows and when entries leave, and First returns few wrong references.
+// TestQuotientTableGrowsByItself: a table of references without gaps calls HashOf for few entries when
+// it grows and when entries leave, and First returns few wrong references.
 func TestQuotientTableGrowsByItself(t *testing.T) {
 	const n = 200_000
 	asked := 0

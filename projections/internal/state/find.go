@@ -129,6 +129,10 @@ func (p *State) insertPair(ref uint32) {
 	p.PairTable.Insert(p.pairHash(ref), ref)
 }
 
+// RemovePair removes a row from the table of pairs. The row, and the follow of a row in a thread, must
+// still be as they were when it was added.
+func (p *State) RemovePair(ref uint32) { p.PairTable.Remove(p.pairHash(ref), ref) }
+
 // ExtraOf returns the channel's extra, or nil if it has none, as most channels.
 func (p *State) ExtraOf(c *Channel) *ChannelExtra {
 	if c.Extra == 0 {
