@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,10 +20,21 @@ func (p *Processor) poll(ctx context.Context) {
 	for i, topic := range p.cfg.Topics.Inputs {
 		input[topic] = events.Input(i)
 	}
-	for p.pollOnce(ctx, input) {
+	for began := time.Now(); p.pollOnce(ctx, input); began = time.Now() {
 		p.throttle(ctx)
+		if wait := pollEvery - time.Since(began); wait > 0 {
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+			}
+		}
 	}
 }
+
+// pollEvery is the least time between two polls, and so between two fetches of a broker. Without it,
+// a node with a few thousand events a second makes a fetch for nearly each of them, which costs the
+// node and the brokers much more than the event. An event that comes after a pause does not wait.
+const pollEvery = 5 * time.Millisecond
 
 // pollOnce delivers the records of one poll, and reports whether to poll again.
 func (p *Processor) pollOnce(ctx context.Context, input map[string]events.Input) bool {

@@ -3,6 +3,7 @@ package sender
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -29,7 +30,11 @@ type flight struct {
 }
 
 func (f *flight) run() {
-	for f.take() {
+	for more := true; more; more = f.again() {
+		f.wait()
+		if !f.take() {
+			continue
+		}
 		if answer, err := f.send(); err == nil {
 			f.read(answer)
 		} else {
@@ -37,8 +42,41 @@ func (f *flight) run() {
 				f.s.land(l, f.batches[i], err, 0)
 			}
 		}
-		f.s.relaunch()
 	}
+}
+
+// wait waits until the next request to the broker may begin. Until then more records come, which
+// share it: a request costs the broker and this process much more than a batch in it.
+func (f *flight) wait() {
+	if wait := f.due(); wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-f.s.ctx.Done():
+		}
+	}
+}
+
+func (f *flight) due() time.Duration {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	return f.s.cfg.Every - time.Since(f.to.last)
+}
+
+// again makes the flight wait for the next request, unless there is nothing to send or another one
+// waits already. Then the flight has ended. It starts flights for lanes that have gone to other
+// brokers.
+func (f *flight) again() bool {
+	s, k := f.s, f.to
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	more := k.claim()
+	if !more {
+		k.flights--
+	}
+	if s.failed == nil {
+		s.launch()
+	}
+	return more
 }
 
 // crashed ends the flight after a panic: nobody knows what was written.
@@ -59,8 +97,7 @@ func (f *flight) has(l *lane) bool {
 	return l.flight == f && !l.settled
 }
 
-// take takes lanes that wait for the broker, and reports whether there are any. Otherwise the
-// flight has ended.
+// take takes the lanes that are ready for the broker. It returns false if the Sender has dropped them.
 func (f *flight) take() bool {
 	s, k := f.s, f.to
 	s.mu.Lock()
@@ -79,11 +116,11 @@ func (f *flight) take() bool {
 		f.lanes, f.batches = append(f.lanes, l), append(f.batches, b)
 	}
 	k.ready = slices.Delete(k.ready, 0, len(f.lanes))
-	if len(f.lanes) == 0 {
-		k.flights--
-		return false
+	k.waits, k.last = false, time.Now()
+	if s.failed == nil {
+		s.launch() // for what does not fit into this request
 	}
-	return true
+	return len(f.lanes) > 0
 }
 
 // send sends the first batch of each lane.

@@ -70,6 +70,8 @@ type link struct {
 	broker  int32
 	ready   []*lane
 	flights int
+	waits   bool      // one of the flights waits for the time of its request
+	last    time.Time // when the last request began
 }
 
 // add adds the record at a place and the ones that follow it to a batch, and returns the place of

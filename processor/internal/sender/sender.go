@@ -27,6 +27,9 @@ type Config struct {
 	// BufferedBytes limits what waits, before it is compressed; DefaultBufferedBytes if 0. It may
 	// be exceeded by a batch for each caller of Send.
 	BufferedBytes int
+	// Every is the least time between the beginnings of two requests to a broker. Records that come
+	// meanwhile share the next request. 0: a request waits only for those before it.
+	Every time.Duration
 	// Log logs partitions to which nothing can be written for some time.
 	Log *slog.Logger
 }

@@ -305,6 +305,52 @@ func TestThrottled(t *testing.T) {
 	holds(t, k.ListenAddrs(), topicName, 1, 10)
 }
 
+// TestEvery: a request begins Config.Every after the last one, with all that came meanwhile. Records
+// that come later than that do not wait.
+func TestEvery(t *testing.T) {
+	const every = time.Second
+	k := testkit.FakeKafka(t, kfake.SeedTopics(3, topicName))
+	var mu sync.Mutex
+	var at []time.Time
+	k.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		k.KeepControl()
+		at = append(at, time.Now())
+		return nil, nil, false
+	})
+	s := start(t, k.ListenAddrs(), func(c *Config) { c.Every = every })
+	first := time.Now()
+	post(t, s, numbered(topicName, 3, 0, 3)...).ok()
+	answered := time.Since(first)
+	var later []promised
+	for i := 3; i < 30; i += 3 {
+		later = append(later, post(t, s, numbered(topicName, 3, i, i+3)...))
+	}
+	for _, p := range later {
+		p.ok()
+	}
+	time.Sleep(every)
+	alone := time.Now()
+	post(t, s, numbered(topicName, 3, 30, 33)...).ok()
+	waited := time.Since(alone)
+	mu.Lock()
+	defer mu.Unlock()
+	if len(at) >= 1+len(later) {
+		t.Errorf("%d requests for %d sets of records", len(at), 2+len(later))
+	}
+	const slack = 100 * time.Millisecond // the broker gets a request a little after it begins
+	for i := range len(at) - 1 {
+		if gap := at[i+1].Sub(at[i]); gap < every-slack {
+			t.Errorf("a request %s after the one before, want %s", gap, every)
+		}
+	}
+	if answered >= every || waited >= every {
+		t.Errorf("records that came alone waited %s and %s, want less than %s", answered, waited, every)
+	}
+	holds(t, k.ListenAddrs(), topicName, 3, 33)
+}
+
 // TestDisownedProducer: once a broker does not accept the producer, all records fail, and nothing
 // more is sent.
 func TestDisownedProducer(t *testing.T) {

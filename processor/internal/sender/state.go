@@ -121,11 +121,21 @@ func (s *Sender) launch() {
 		}
 	}
 	for _, k := range s.links {
-		if len(k.ready) > 0 && k.flights < requests {
+		if k.flights < requests && k.claim() {
 			k.flights++
 			s.fly(k)
 		}
 	}
+}
+
+// claim makes the caller the flight that waits, and sends the next request. It returns false if there
+// is nothing to send, or another flight waits already. The caller holds the sender's mu.
+func (k *link) claim() bool {
+	if len(k.ready) == 0 || k.waits {
+		return false
+	}
+	k.waits = true
+	return true
 }
 
 func (s *Sender) relaunch() {
