@@ -5,8 +5,8 @@
 //
 // Package gauge has the instruments, package feed writes events into topics, package partition has
 // the benches of one partition without a broker, package inboxes has the bench of users in few of
-// many partitions, and package swarm has the clients of the gateway. The files of this package, in
-// reading order:
+// many partitions, package cluster has that of nodes in processes of their own, and package swarm has the
+// clients of the gateway. The files of this package, in reading order:
 //
 //	stage.go           a mix in its own topics
 //	run.go             a processor, and a cache role, on a stage

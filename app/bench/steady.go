@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"time"
 
 	"github.com/tidemark/tidemark/app/bench/gauge"
-	"github.com/tidemark/tidemark/internal/traffic"
 )
 
 // steadyLine measures the whole path at a fixed rate: the cost of a cluster that keeps up with its
@@ -81,19 +78,5 @@ func (s *stage) steady(ctx context.Context, l steadyLine) (_ gauge.Result, err e
 
 // pace produces the next n events at a rate, with exponentially distributed gaps.
 func (s *stage) pace(ctx context.Context, n, rate int) error {
-	due := time.Now()
-	// Events that were emitted before ctx ended must still be produced.
-	return s.produce(context.WithoutCancel(ctx), s.client, func(emit func(*traffic.Event)) {
-		for range n {
-			due = due.Add(time.Duration(rand.ExpFloat64() * float64(time.Second) / float64(rate)))
-			if wait := time.Until(due); wait > time.Millisecond {
-				time.Sleep(wait) // events that became due meanwhile follow at once
-			}
-			if ctx.Err() != nil {
-				return
-			}
-			e := s.gen.Next()
-			emit(&e)
-		}
-	})
+	return s.feed().Pace(ctx, s.client, s.gen, n, rate)
 }

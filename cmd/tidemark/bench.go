@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tidemark/tidemark/app/bench"
+	"github.com/tidemark/tidemark/app/bench/cluster"
 	"github.com/tidemark/tidemark/app/bench/gauge"
 	"github.com/tidemark/tidemark/app/bench/inboxes"
 	"github.com/tidemark/tidemark/app/bench/partition"
@@ -26,11 +27,12 @@ import (
 // a Redis of their own, which they fill. The benches of the locks and of the gateway run on
 // embedded servers if there are none.
 type benchCmd struct {
-	Names   []string `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, logs, snapshot, inbox, live, messages, growth, flat, handover, replay, serve, locks, gateway; all by default."`
-	Brokers []string `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
-	Redis   string   `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
-	Profile string   `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
-	JSON    bool     `name:"json" help:"Print one JSON object a line."`
+	Names   []string      `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, logs, snapshot, inbox, live, messages, growth, flat, handover, node, replay, serve, locks, gateway; all by default."`
+	Brokers []string      `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
+	Redis   string        `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
+	Soak    time.Duration `default:"2m" help:"How long the bench node watches the memory of a node; its goal is one hour."`
+	Profile string        `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
+	JSON    bool          `name:"json" help:"Print one JSON object a line."`
 }
 
 // Help is shown below the flags.
@@ -39,11 +41,12 @@ func (*benchCmd) Help() string {
 
 Example:
   tidemark bench fold scale
-  make bench                 # all of them, on an Apache Kafka and a Redis that it starts`
+  make bench                 # all of them, on an Apache Kafka and a Redis that it starts
+  make bench ARGS="node --soak 1h"`
 }
 
 // benches are in the order in which they run.
-var benches = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "live", "messages", "growth", "flat", "handover", "replay", "serve", "locks", "gateway"}
+var benches = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "live", "messages", "growth", "flat", "handover", "node", "replay", "serve", "locks", "gateway"}
 
 // alone are the benches that need no brokers.
 var alone = []string{"fold", "scale", "memory", "cold", "logs", "snapshot", "inbox", "flat", "locks", "gateway"}
@@ -157,6 +160,8 @@ func (c *benchCmd) one(a *verbs.App, name string, env bench.Env) ([]gauge.Result
 		return append(out, asleep...), err
 	case "handover":
 		return bench.Handover(a.Ctx, env)
+	case "node":
+		return cluster.Run(a.Ctx, cluster.Env{Brokers: env.Brokers, Program: env.Swarm[0], Progress: env.Progress}, c.Soak)
 	case "replay":
 		return bench.Replay(a.Ctx, env)
 	case "messages":

@@ -3,6 +3,7 @@ package feed
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -82,4 +83,24 @@ func (f Feed) Write(ctx context.Context, client *kgo.Client, all Events) error {
 		return fmt.Errorf("produce mix %s: %w", f.Mix.Name, *err)
 	}
 	return nil
+}
+
+// Pace writes the next n events of a generator at a rate per second, with exponentially distributed
+// gaps. It returns early, without an error, when ctx is done.
+func (f Feed) Pace(ctx context.Context, client *kgo.Client, g *traffic.Generator, n, rate int) error {
+	due := time.Now()
+	// Events that were emitted before ctx ended must still be produced.
+	return f.Write(context.WithoutCancel(ctx), client, func(emit func(*traffic.Event)) {
+		for range n {
+			due = due.Add(time.Duration(rand.ExpFloat64() * float64(time.Second) / float64(rate)))
+			if wait := time.Until(due); wait > time.Millisecond {
+				time.Sleep(wait) // events that became due meanwhile follow at once
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			e := g.Next()
+			emit(&e)
+		}
+	})
 }

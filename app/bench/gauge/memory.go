@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/metrics"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,8 +13,13 @@ import (
 
 // Resident returns the resident memory of this process in bytes, now and at its peak; zeros where
 // there is no /proc, which is everywhere but on Linux.
-func Resident() (now, largest int64) {
-	b, err := os.ReadFile("/proc/self/status")
+func Resident() (now, largest int64) { return resident("self") }
+
+// ResidentOf is Resident for another process. It returns zeros if there is none.
+func ResidentOf(pid int) (now, largest int64) { return resident(strconv.Itoa(pid)) }
+
+func resident(process string) (now, largest int64) {
+	b, err := os.ReadFile("/proc/" + process + "/status")
 	if err != nil {
 		return 0, 0
 	}

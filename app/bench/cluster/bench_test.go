@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidemark/tidemark/internal/test/testkit"
+	"github.com/tidemark/tidemark/internal/traffic"
+)
+
+// The bench kills, restores and stops real nodes, on an embedded broker. What it measures depends on
+// the machine.
+func TestRun(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "tidemark")
+	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/tidemark").CombinedOutput(); err != nil {
+		t.Fatalf("build the command: %v\n%s", err, out)
+	}
+	k := testkit.FakeKafka(t)
+	mix := traffic.Mixes["G"]
+	mix.Channels, mix.Users = 400, 800
+	out, err := run(t.Context(), Env{Brokers: k.ListenAddrs(), Program: program}, size{
+		mix: mix, rate: 200, soak: time.Second, settle: 2 * time.Second, kills: 1, flags: []string{"--hot-memory", "1KiB"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range out {
+		names = append(names, r.Name)
+		for _, g := range r.Goals {
+			if g.Got <= 0 || g.Got > 1000 {
+				t.Errorf("%s: %s", r.Name, g)
+			}
+		}
+	}
+	for i, want := range []string{"8000 pairs", "killed 1 times", "without stores", "2 of 4 partitions", "starts again"} {
+		if i >= len(names) || !strings.Contains(names[i], want) {
+			t.Fatalf("%q, want %q in line %d", names, want, i)
+		}
+	}
+}
