@@ -31,9 +31,10 @@ func (p *Processor) poll(ctx context.Context) {
 	}
 }
 
-// pollEvery is the least time between two polls, and so between two fetches of a broker. Without it,
-// a node with a few thousand events a second makes a fetch for nearly each of them, which costs the
-// node and the brokers much more than the event. An event that comes after a pause does not wait.
+// pollEvery is the least time between the beginnings of two polls. A broker gets at most one fetch that
+// brings records for each. Without it, a node with a few thousand events a second makes a fetch for
+// nearly each of them, which costs the node and the brokers much more than the event. An event that
+// comes after a pause does not wait.
 const pollEvery = 5 * time.Millisecond
 
 // pollOnce delivers the records of one poll, and reports whether to poll again.

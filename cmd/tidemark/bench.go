@@ -30,7 +30,7 @@ type benchCmd struct {
 	Names   []string      `arg:"" optional:"" help:"Benches to run: fold, scale, memory, cold, logs, snapshot, inbox, live, messages, growth, flat, handover, node, replay, serve, locks, gateway; all by default."`
 	Brokers []string      `help:"Brokers to measure on; without them the benches of the whole path are left out." env:"TIDEMARK_TEST_BROKERS"`
 	Redis   string        `help:"Redis to measure on." env:"TIDEMARK_TEST_REDIS"`
-	Soak    time.Duration `default:"2m" help:"How long the bench node watches the memory of a node; its goal is one hour."`
+	Soak    time.Duration `default:"2m" help:"How long the bench node watches the memory of a node; its goal is for one hour."`
 	Profile string        `name:"cpu-profile" type:"path" placeholder:"FILE" help:"Write a CPU profile of this process for go tool pprof."`
 	JSON    bool          `name:"json" help:"Print one JSON object a line."`
 }
@@ -85,7 +85,7 @@ func (c *benchCmd) Run(a *verbs.App) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("find this program's file, which the bench runs again as the gateway's clients: %w", err)
+		return fmt.Errorf("find this program's file, which the benches run again as the gateway's clients and as nodes: %w", err)
 	}
 	env := bench.Env{Brokers: c.Brokers, Redis: c.Redis, Progress: a.Stderr, Swarm: []string{self, "bench", swarmName}}
 	for _, name := range names {

@@ -12,8 +12,9 @@ import (
 )
 
 // Run measures nodes with 20 million pairs, nearly all of them in cold channels, under 5,000 events a
-// second: their memory for as long as soak, and for how long partitions are not live when a node is
-// killed, restored or stopped. It fills the brokers of env, and needs Linux.
+// second: their memory for as long as soak, how long partitions take from their assignment until they
+// are live after kill -9, and from the end of a restore, and for how long nobody answers while they
+// move. It fills the brokers of env, and needs Linux.
 func Run(ctx context.Context, env Env, soak time.Duration) ([]gauge.Result, error) {
 	if now, _ := gauge.Resident(); now == 0 {
 		return nil, fmt.Errorf("resident memory cannot be measured on %s: run this bench on Linux", runtime.GOOS)
@@ -51,15 +52,17 @@ func run(ctx context.Context, env Env, size size) (out []gauge.Result, err error
 // meanwhile.
 func (c *cluster) foldJoins(ctx context.Context) (largest int64, err error) {
 	c.report("a node folds the joins of %d pairs", c.pairs())
+	if c.url, err = freeURL(); err != nil {
+		return 0, err
+	}
 	if err := c.startOne(); err != nil {
 		return 0, err
 	}
 	for {
-		now, err := c.one.Resident()
+		_, largest, err := c.one.Resident()
 		if err != nil {
 			return 0, err
 		}
-		largest = max(largest, now)
 		if behind, ok := c.behind(ctx); ok && behind == 0 {
 			return largest, nil
 		}
@@ -76,24 +79,38 @@ func (c *cluster) watch(ctx context.Context, folding int64) ([]gauge.Result, err
 	if err := sleep(ctx, c.settle); err != nil {
 		return nil, err
 	}
-	first, err := c.one.Resident()
+	first, peak, err := c.one.Resident()
 	if err != nil {
 		return nil, err
 	}
-	largest, most := first, int64(0)
-	for until := time.Now().Add(c.soak); time.Now().Before(until); {
+	before, err := c.written(ctx)
+	if err != nil {
+		return nil, err
+	}
+	largest, most, began := first, int64(0), time.Now()
+	for time.Since(began) < c.soak {
 		if err := sleep(ctx, time.Second); err != nil {
 			return nil, err
 		}
-		now, err := c.one.Resident()
+		now, highest, err := c.one.Resident()
 		if err != nil {
 			return nil, err
 		}
-		behind, _ := c.behind(ctx)
-		largest, most = max(largest, now), max(most, behind)
+		if highest > peak { // between two samples
+			now = highest
+		}
+		largest = max(largest, now)
+		if behind, ok := c.behind(ctx); ok {
+			most = max(most, behind)
+		}
+	}
+	after, err := c.written(ctx)
+	if err != nil {
+		return nil, err
 	}
 	return []gauge.Result{{
 		Name:  fmt.Sprintf("a node with %d pairs and --memory %s, %d events a second for %s", c.pairs(), memory, c.rate, c.soak),
+		Rate:  float64(after-before) / time.Since(began).Seconds(),
 		Goals: []gauge.Goal{gauge.AtMost("MiB resident", mib(largest), limit)},
 		Note: fmt.Sprintf("at first %.0f MiB; at most %.0f while it folded the joins; the offsets of its group were at most %d records behind",
 			mib(first), mib(folding), most),

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"context"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,12 @@ import (
 // The bench kills, restores and stops real nodes, on an embedded broker. What it measures depends on
 // the machine.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts nodes for half a minute, which -short leaves out")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("reads the memory of a process, which needs Linux")
+	}
 	program := filepath.Join(t.TempDir(), "tidemark")
 	if out, err := exec.Command("go", "build", "-o", program, "../../../cmd/tidemark").CombinedOutput(); err != nil {
 		t.Fatalf("build the command: %v\n%s", err, out)
@@ -21,7 +29,9 @@ func TestRun(t *testing.T) {
 	k := testkit.FakeKafka(t)
 	mix := traffic.Mixes["G"]
 	mix.Channels, mix.Users = 400, 800
-	out, err := run(t.Context(), Env{Brokers: k.ListenAddrs(), Program: program}, size{
+	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // before the test ends without killing the nodes
+	defer cancel()
+	out, err := run(ctx, Env{Brokers: k.ListenAddrs(), Program: program}, size{
 		mix: mix, rate: 200, soak: time.Second, settle: 2 * time.Second, kills: 1, flags: []string{"--hot-memory", "1KiB"},
 	})
 	if err != nil {
@@ -31,7 +41,7 @@ func TestRun(t *testing.T) {
 	for _, r := range out {
 		names = append(names, r.Name)
 		for _, g := range r.Goals {
-			if g.Got <= 0 || g.Got > 1000 {
+			if g.Got < 0 || g.Got > 1000 {
 				t.Errorf("%s: %s", r.Name, g)
 			}
 		}

@@ -78,9 +78,6 @@ func open(ctx context.Context, env Env, size size) (_ *cluster, err error) {
 	if c.dir, err = os.MkdirTemp("", "tidemark-bench-"); err != nil {
 		return nil, err
 	}
-	if c.url, err = freeURL(); err != nil {
-		return nil, err
-	}
 	err = c.verb(ctx, "topics", "create", "--brokers", strings.Join(env.Brokers, ","), "--topic-prefix", c.prefix,
 		"--partitions", fmt.Sprint(partitions), "--replication-factor", "1")
 	if err == nil {
@@ -138,6 +135,21 @@ func (c *cluster) load(ctx context.Context) (stop func() error) {
 	}
 }
 
+// written returns how many records the input topics have.
+func (c *cluster) written(ctx context.Context) (n int64, err error) {
+	for _, topic := range events.InputTopics {
+		ends, err := c.adm.ListEndOffsets(ctx, c.prefix+topic)
+		if err == nil {
+			err = ends.Error()
+		}
+		if err != nil {
+			return 0, err
+		}
+		ends.Each(func(o kadm.ListedOffset) { n += o.Offset })
+	}
+	return n, nil
+}
+
 // start starts a node.
 func (c *cluster) start(name, url string, flags ...string) (*Node, error) {
 	return Start(slices.Concat([]string{
@@ -165,16 +177,22 @@ func (c *cluster) again(ctx context.Context) error {
 	})
 }
 
-// behind returns how many input records the group has not committed, and false if it has committed
-// nothing yet.
+// behind returns how many input records the group has not committed. It returns false unless the brokers
+// answer for all partitions.
 func (c *cluster) behind(ctx context.Context) (int64, bool) {
 	group := c.prefix + "group"
 	lags, err := c.adm.Lag(ctx, group)
 	of := lags[group]
-	if err != nil || of.Error() != nil || len(of.Lag) == 0 {
+	if err != nil || of.Error() != nil {
 		return 0, false
 	}
-	return of.Lag.Total(), true
+	n, known := int64(0), 0
+	for _, l := range of.Lag.Sorted() {
+		if l.Err == nil && l.Lag >= 0 {
+			n, known = n+l.Lag, known+1
+		}
+	}
+	return n, known == partitions*len(events.InputTopics)
 }
 
 // freeURL returns a URL of this machine at which nobody listens.

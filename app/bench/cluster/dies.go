@@ -37,15 +37,18 @@ func (c *cluster) killed(ctx context.Context) ([]gauge.Result, error) {
 	}}, nil
 }
 
-// restored kills node one and removes its stores. It starts again with snapshots that are settle old.
+// restored takes snapshots, kills node one a while later and removes its stores. The node starts again
+// from the snapshots.
 func (c *cluster) restored(ctx context.Context) ([]gauge.Result, error) {
 	c.report("snapshots, and a restore of all partitions")
+	began := time.Now()
 	if err := c.verb(ctx, "snapshot", "create", "--node", c.url); err != nil {
 		return nil, err
 	}
 	if err := sleep(ctx, c.settle); err != nil {
 		return nil, err
 	}
+	age := time.Since(began)
 	c.one.Kill()
 	if err := os.RemoveAll(filepath.Join(c.dir, "one")); err != nil {
 		return nil, err
@@ -61,7 +64,7 @@ func (c *cluster) restored(ctx context.Context) ([]gauge.Result, error) {
 	downloaded, _ := m.Took(Assigned, Restored, c.all)
 	whole, _ := m.Took(Assigned, Live, c.all)
 	return []gauge.Result{{
-		Name:  fmt.Sprintf("a node without stores, snapshots of %s before, %d events a second", c.settle, c.rate),
+		Name:  fmt.Sprintf("a node without stores, snapshots of %s before, %d events a second", age.Round(time.Second), c.rate),
 		Goals: []gauge.Goal{gauge.AtMost("s from a restored store until it is live", live.Seconds(), 2)},
 		Note:  fmt.Sprintf("restored %.2f s and live %.2f s after the assignment", downloaded.Seconds(), whole.Seconds()),
 	}}, nil

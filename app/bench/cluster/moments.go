@@ -64,15 +64,15 @@ func (all Moments) After(from time.Time, what string, partition int32) (time.Tim
 	return time.Time{}, false
 }
 
-// Took returns the longest time that one of the partitions took from the first moment of one kind to
-// the next of another. It returns false while one is missing.
+// Took returns the longest time that one of the partitions took from its first moment of one kind to
+// its first of another; 0 if all had the other before. It returns false while one is missing.
 func (all Moments) Took(from, to string, partitions []int32) (longest time.Duration, ok bool) {
 	for _, n := range partitions {
 		began, ok := all.After(time.Time{}, from, n)
 		if !ok {
 			return 0, false
 		}
-		ended, ok := all.After(began, to, n)
+		ended, ok := all.After(time.Time{}, to, n)
 		if !ok {
 			return 0, false
 		}

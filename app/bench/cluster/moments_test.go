@@ -34,6 +34,9 @@ func TestMoments(t *testing.T) {
 	if took, ok := all.Took(Assigned, Live, []int32{0, 1}); !ok || took != 4500*time.Millisecond {
 		t.Errorf("live after %s, %t", took, ok)
 	}
+	if took, ok := all.Took(Live, Assigned, []int32{0, 1}); !ok || took != 0 {
+		t.Errorf("assigned %s after they were live, %t", took, ok)
+	}
 	if took, ok := all.Took(Assigned, Restored, []int32{0, 1}); ok {
 		t.Errorf("both restored after %s", took)
 	}

@@ -85,16 +85,9 @@ func (c *cluster) startTwo(ctx context.Context, url string) (err error) {
 // followed waits until node one tails partitions and knows the channels of their users.
 func (c *cluster) followed(ctx context.Context, partitions []int32) error {
 	return c.one.Await(ctx, "the first node tails the partitions of the second", func(m Moments) bool {
-		for _, n := range partitions {
-			at, ok := m.After(c.two.Began, Tailed, n)
-			if ok {
-				_, ok = m.After(at, Listed, n)
-			}
-			if !ok {
-				return false
-			}
-		}
-		return true
+		_, tailed := m.Until(c.two.Began, Tailed, partitions)
+		_, listed := m.Until(c.two.Began, Listed, partitions)
+		return tailed && listed
 	})
 }
 
@@ -103,6 +96,7 @@ type asking struct {
 	stop chan struct{}
 	once sync.Once // closes stop
 	all  sync.WaitGroup
+	idle func() // closes connections
 
 	mu  sync.Mutex
 	max time.Duration
@@ -112,7 +106,9 @@ type asking struct {
 func (c *cluster) ask() *asking {
 	const every = 5 * time.Millisecond
 	a := &asking{stop: make(chan struct{})}
-	client := queryv1connect.NewQueryServiceClient(&http.Client{Timeout: time.Second}, c.url)
+	transport := &http.Transport{MaxIdleConnsPerHost: partitions}
+	a.idle = transport.CloseIdleConnections
+	client := queryv1connect.NewQueryServiceClient(&http.Client{Transport: transport, Timeout: time.Second}, c.url)
 	for _, channel := range c.channels() {
 		a.all.Go(func() {
 			request := &queryv1.GetUnreadRequest{UserId: traffic.UserID(c.mix.Member(channel, 0)), ChannelId: traffic.ChannelID(channel)}
@@ -154,5 +150,6 @@ func (c *cluster) channels() (all []int) {
 func (a *asking) longest() time.Duration {
 	a.once.Do(func() { close(a.stop) })
 	a.all.Wait()
+	a.idle()
 	return a.max
 }

@@ -121,11 +121,11 @@ func (n *Node) Wait(ctx context.Context) error {
 	return nil
 }
 
-// Resident returns the resident memory of the process in bytes.
-func (n *Node) Resident() (int64, error) {
-	now, _ := gauge.ResidentOf(n.cmd.Process.Pid)
+// Resident returns the resident memory of the process in bytes, now and at its peak.
+func (n *Node) Resident() (now, largest int64, err error) {
+	now, largest = gauge.ResidentOf(n.cmd.Process.Pid)
 	if now == 0 {
-		return 0, errors.New("the resident memory of a node cannot be read: it has ended, or this is not Linux; the end of its log: " + n.lines())
+		return 0, 0, errors.New("the resident memory of a node cannot be read: it has ended, or this is not Linux; the end of its log: " + n.lines())
 	}
-	return now, nil
+	return now, largest, nil
 }

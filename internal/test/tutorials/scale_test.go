@@ -34,7 +34,7 @@ func TestScale(t *testing.T) {
 			"155 bytes of memory and 8.6 bytes of disk a pair, 17.1 KiB for a connection", "240 to 460 with", "and 50 to 100 with",
 			"| Tidemark, fan-out 50 | 8.3 |", "| Tidemark, fan-out 50, with Redis, `json` | 30 |", "gateways of 20,000 connections",
 			"| resident memory with 5M pairs | 500 MiB | 487 MiB |", "| a message into 100,000 members against 2, fan-out off | 1.2 times | 0.9 times |",
-			"used at most 39 CPU seconds per million events: 0.8 cores", "that no cut has written | any | 4.3 |",
+			"used at most 18 CPU seconds per million events: 0.4 cores", "that no cut has written | any | 4.3 |",
 		},
 		"docs/lab/figures.md": {"about 100 bytes", "700,000 events/s", "5.5 s: download and checks"},
 		"docs/deploy.md": {

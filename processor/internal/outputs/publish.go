@@ -43,7 +43,7 @@ type Publisher struct {
 	tasks   sync.WaitGroup
 }
 
-// requestEvery is the least time between two produce requests to a broker. Without it, a node with a
+// requestEvery is the least time between the beginnings of two produce requests to a broker. Without it, a node with a
 // few thousand events a second sends a request for nearly each of them, which costs the node and the
 // broker twice as much CPU for an event. A record that comes alone does not wait.
 const requestEvery = 5 * time.Millisecond

@@ -62,9 +62,8 @@ func (f *flight) due() time.Duration {
 	return f.s.cfg.Every - time.Since(f.to.last)
 }
 
-// again makes the flight wait for the next request, unless there is nothing to send or another one
-// waits already. Then the flight has ended. It starts flights for lanes that have gone to other
-// brokers.
+// again returns whether the flight sends another request. Otherwise it has ended: nothing is ready, or
+// another flight waits already. again also starts the search for leaders that the request has lost.
 func (f *flight) again() bool {
 	s, k := f.s, f.to
 	s.mu.Lock()

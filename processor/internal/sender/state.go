@@ -128,8 +128,8 @@ func (s *Sender) launch() {
 	}
 }
 
-// claim makes the caller the flight that waits, and sends the next request. It returns false if there
-// is nothing to send, or another flight waits already. The caller holds the sender's mu.
+// claim reserves the next request for a flight. It returns false if nothing is ready, or another flight
+// waits already. The caller holds the sender's mu.
 func (k *link) claim() bool {
 	if len(k.ready) == 0 || k.waits {
 		return false
