@@ -46,6 +46,11 @@ func (n *coldSeen) check(t *testing.T) {
 	}
 }
 
+func (n *coldSeen) countLogs(small *projections.Partition) {
+	waiting, trimmed := small.ColdLogs()
+	n.waiting, n.trimmed = n.waiting+waiting, n.trimmed+trimmed
+}
+
 // asLarge compares a partition with memory for a few channels with one with memory for all.
 func (n *coldSeen) asLarge(t *rapid.T, c *random.Case) {
 	fs := [...]vfs.FS{vfs.NewMem(), vfs.NewMem()}
@@ -92,8 +97,7 @@ func (n *coldSeen) asLarge(t *rapid.T, c *random.Case) {
 		}
 		s := small.Stats()
 		n.left += s.ColdChannels
-		waiting, trimmed := small.ColdLogs()
-		n.waiting, n.trimmed = n.waiting+waiting, n.trimmed+trimmed
+		n.countLogs(small)
 		if !small.Listed() { // what is asked about channels only
 			n.unlisted++
 			sameViews(t, small, large, m, at)
@@ -115,11 +119,15 @@ func (n *coldSeen) asLarge(t *rapid.T, c *random.Case) {
 		}
 	}
 	output.both(t, small, large, m, "at the end")
-	cut(t, small)
-	cut(t, large)
+	memory = 1
+	for range 2 {
+		cut(t, small)
+		cut(t, large)
+	}
 	if a, b := dump(t, small), dump(t, large); a != b {
 		t.Fatalf("at the end the bytes differ with a memory of few channels:\n%s\nand of all:\n%s", a, b)
 	}
+	n.countLogs(small)
 	n.woken += small.Stats().Loaded
 }
 

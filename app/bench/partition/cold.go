@@ -30,21 +30,18 @@ func Cold(ctx context.Context) (out []gauge.Result, err error) {
 	mix.Heavy = mix.Channels / 352 // each in 44 channels, some of which are in memory
 	defer debug.SetGCPercent(debug.SetGCPercent(config.GCPercent))
 	return cold(ctx, coldRun{
-		mix: mix, events: 2_000_000, asked: 1000, steadily: 20 * steadyRate, heap: int64(shares.Heap),
+		mix: mix, events: 2_000_000, asked: 1000, steadily: 20 * time.Second, heap: int64(shares.Heap),
 		little: roomOf(shares),
 	})
 }
-
-// steadyRate is a rate at which a node has time to spare, in events per second.
-const steadyRate = 5_000
 
 // coldRun is the size of the bench cold.
 type coldRun struct {
 	mix    traffic.Mix
 	events int // that are measured, of traffic to few channels
 	asked  int // queries of each kind without other traffic
-	// steadily is how many events are folded beside queries at steadyRate.
-	steadily int
+	// steadily is how long queries are asked beside traffic at a steady rate.
+	steadily time.Duration
 	heap     int64
 	little   room
 }
@@ -67,7 +64,7 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	debug.FreeOSMemory()
 	resident, largest := gauge.Resident()
 	s := small.d.p.Stats()
-	asked, err := small.queries(ctx, &c, g, few)
+	asked, err := small.queries(ctx, &c, loads(g, few, all))
 	if err != nil {
 		return nil, err
 	}
@@ -111,49 +108,40 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	}}, asked...), nil
 }
 
-// queries measures queries, alone and beside the next events of g, which makes those of the mix few.
-func (p *coldPart) queries(ctx context.Context, c *coldRun, g *traffic.Generator, few traffic.Mix) (out []gauge.Result, err error) {
+// queries measures queries, alone and beside each of the loads.
+func (p *coldPart) queries(ctx context.Context, c *coldRun, loads []load) (out []gauge.Result, err error) {
 	s, err := p.serve(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
-	for _, set := range []struct {
+	for i, set := range []struct {
 		name    string
 		queries []coldQuery
 	}{
 		{"cold channels, in process", p.inProcess(c.mix)},
 		{"cold channels, by HTTP", s.byHTTP(ctx, c.mix)},
 	} {
+		r := gauge.Result{Name: set.name, Note: "p50, largest and number of queries:"}
+		add := func(when string, took [][]time.Duration) {
+			r.Goals = append(r.Goals, goals(set.queries, took, when)...)
+			for i := range took {
+				p50, _, largest := gauge.Quantiles(took[i])
+				r.Note += fmt.Sprintf(" %.2f and %.1f ms of %d;", p50, largest, len(took[i]))
+			}
+		}
 		alone, err := ask(set.queries, func(turns int) bool { return turns < c.asked })
 		if err != nil {
 			return nil, err
 		}
-		steady, err := beside(set.queries, func(ready func()) error { return p.steady(g, c.steadily, steadyRate, c.heap, ready) })
-		if err != nil {
-			return nil, err
-		}
-		fast, err := beside(set.queries, func(ready func()) error {
-			_, err := p.cost(g, few, c.events, c.heap, ready)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		r := gauge.Result{Name: set.name, Note: "p50, largest and number of queries:"}
-		for _, x := range []struct {
-			when string
-			took [][]time.Duration
-		}{
-			{"", alone},
-			{fmt.Sprintf(" beside %d events a second to 1 %%", steadyRate), steady},
-			{" beside traffic to 1 % as fast as it is folded", fast},
-		} {
-			r.Goals = append(r.Goals, goals(set.queries, x.took, x.when)...)
-			for i := range x.took {
-				p50, _, largest := gauge.Quantiles(x.took[i])
-				r.Note += fmt.Sprintf(" %.2f and %.1f ms of %d;", p50, largest, len(x.took[i]))
+		add("", alone)
+		for _, l := range loads {
+			l.mix.Seed += int64(i) // a load that begins its generator has new events in each set
+			took, err := beside(set.queries, func(ready func()) error { return p.under(l, c, ready) })
+			if err != nil {
+				return nil, err
 			}
+			add(" beside "+l.what, took)
 		}
 		out = append(out, r)
 	}

@@ -120,12 +120,18 @@ func (p *coldPart) mean(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 	return mean, nil
 }
 
-// steady folds the next n events of g at a rate per second, and drains and cuts as often as a node.
-// It calls ready when it begins.
-func (p *coldPart) steady(g *traffic.Generator, n, rate int, heap int64, ready func()) error {
+// steady folds the next n events of a load, and drains and cuts as often as a node. It calls ready
+// when it begins.
+func (p *coldPart) steady(l load, n int, heap int64, ready func()) error {
 	const drains, cuts = 100, 1 // a second
 	var recs []record
-	defer aside(heap, func() { recs = records(g.Next, n) })()
+	g, rate := l.g, l.rate
+	defer aside(heap, func() {
+		if g == nil {
+			g = traffic.New(l.mix)
+		}
+		recs = records(g.Next, n)
+	})()
 	ready()
 	began := time.Now()
 	for from, turn := 0, 1; from < n; turn++ {
@@ -141,6 +147,8 @@ func (p *coldPart) steady(g *traffic.Generator, n, rate int, heap int64, ready f
 		}
 		from = to
 	}
+	runtime.KeepAlive(recs) // as the limit assumes
+	runtime.KeepAlive(g)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/projections"
@@ -15,13 +16,13 @@ func TestCold(t *testing.T) {
 	mix := traffic.Mixes["G"]
 	mix.Channels, mix.Users, mix.Heavy = 17_600, 35_200, 50
 	results, err := cold(t.Context(), coldRun{
-		mix: mix, events: 40_000, asked: 20, steadily: steadyRate / 2, heap: 1 << 40,
+		mix: mix, events: 40_000, asked: 20, steadily: time.Second / 2, heap: 1 << 40,
 		little: room{hot: 6 << 20, cache: 8 << 20, memtable: 1 << 20},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(results) != 3 || len(results[0].Goals) != 4 || len(results[1].Goals) != 9 || len(results[2].Goals) != 6 {
+	if len(results) != 3 || len(results[0].Goals) != 4 || len(results[1].Goals) != 15 || len(results[2].Goals) != 10 {
 		t.Fatalf("%+v", results)
 	}
 	if !strings.HasPrefix(results[0].Name, "352000 pairs") {

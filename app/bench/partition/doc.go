@@ -7,6 +7,7 @@
 //	cold.go       the bench cold
 //	cold_part.go  a partition with cold channels
 //	cold_ask.go   queries of cold channels, alone and beside traffic
+//	cold_loads.go the traffic beside them
 //	cold_serve.go the same by HTTP
 //	flat.go       a part of the bench flat: pairs that sleep cost nothing
 //	logs.go       the bench logs: what old messages take
