@@ -13,6 +13,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 	"github.com/tidemark/tidemark/projections/internal/store"
 	"github.com/tidemark/tidemark/projections/internal/trimming"
+	"github.com/tidemark/tidemark/projections/internal/warming"
 )
 
 // Cut encodes all dirty state, with the current position and digest, into one batch. Only Apply
@@ -67,7 +68,10 @@ func (k *cutting) encode() error {
 	if err := k.cutReceipts(); err != nil {
 		return err
 	}
-	for _, ci := range k.rules.DirtyChannels {
+	for i, ci := range k.rules.DirtyChannels {
+		if i%warming.AtOnce == 0 {
+			warming.Channels(&k.rules.State, warming.Due(k.rules.DirtyChannels, i))
+		}
 		c := k.rules.Channels.At(ci)
 		k.note(ci, c)
 		if err := k.cutChannel(ci, c); err != nil {

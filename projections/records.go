@@ -7,6 +7,7 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/keys"
 	"github.com/tidemark/tidemark/projections/internal/records"
 	"github.com/tidemark/tidemark/projections/internal/state"
+	"github.com/tidemark/tidemark/projections/internal/warming"
 	"github.com/tidemark/tidemark/projections/internal/wire"
 )
 
@@ -50,7 +51,9 @@ func (p *Partition) appendChannel(b []byte, ci uint32, c *state.Channel) []byte 
 // appendPage encodes the members with ordinals [page*keys.PageLen, ...): the user id and the row of
 // each.
 func (p *Partition) appendPage(b []byte, c *state.Channel, page uint32) []byte {
-	for ord := page * keys.PageLen; ord < min((page+1)*keys.PageLen, c.Ords); ord++ {
+	from, to := page*keys.PageLen, min((page+1)*keys.PageLen, c.Ords)
+	warming.Page(&p.rules.State, c, from, to)
+	for ord := from; ord < to; ord++ {
 		r := p.rules.Rows.At(p.rules.MemberRow(c, ord))
 		b = wire.AppendBytes(b, p.rules.UserID(r.User))
 		b = records.AppendRow(b, r, p.rules.Whole(r), p.rules.ExtraOfPair(r))

@@ -2,7 +2,7 @@
 // other, so that the cache misses of many events, rows or channels overlap. It changes nothing.
 //
 //	events.go   for the fold
-//	warming.go  for a drain
+//	warming.go  for a drain, and for the pages of a cut
 package warming
 
 import (
@@ -66,6 +66,18 @@ func Channels(p *state.State, channels []uint32) {
 	for _, ci := range channels {
 		c := p.Channels.At(ci)
 		w.Sum += uint64(p.Blobs.First(c.ID)) + uint64(p.Blobs.First(c.Tail[c.Latest%history.BlockLen]))
+	}
+}
+
+// Page touches the rows of the members with ordinals [from, to), and their users.
+func Page(p *state.State, c *state.Channel, from, to uint32) {
+	w := &p.Warmth
+	for ord := from; ord < to; ord++ {
+		w.Sum += uint64(p.Rows.At(p.MemberRow(c, ord)).User)
+	}
+	for ord := from; ord < to; ord++ {
+		r := p.Rows.At(p.MemberRow(c, ord))
+		w.Sum += uint64(p.Users.At(r.User).ShortLen) + uint64(p.RareOf(r).Extra)
 	}
 }
 

@@ -34,10 +34,13 @@ func TestWarmingChangesNothing(t *testing.T) {
 	user := p.EnsureUser([]byte("ann"))
 	ci, c := p.EnsureChannel([]byte("c"))
 	ref, r := p.EnsureRow(ci, user)
+	p.PlaceMember(c, 0, ref)
+	c.Ords = 1
 	c.Tail[3], c.Latest = p.Blobs.Put([]byte("entry")), 3
 	channel, row := *c, *r
 	Rows(&p, []state.OutRow{{Ref: ref}})
 	Channels(&p, []uint32{ci})
+	Page(&p, c, 0, c.Ords)
 	Receipts(&p, []receipts.Group{{Channel: ci, End: 2}}, []receipts.Due{{}, {User: user, Seq: 3}}, 1)
 	if *c != channel || *r != row {
 		t.Errorf("the channel is %+v instead of %+v, the row %+v instead of %+v", *c, channel, *r, row)
