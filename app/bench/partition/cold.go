@@ -68,7 +68,7 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	allCost, err := small.cost(nil, all, c.events/4, c.heap, nil)
+	allCost, err := small.cost(nil, all, c.events/4, c.heap)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func cold(ctx context.Context, c coldRun) (out []gauge.Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	allBase, err := large.cost(nil, all, c.events/4, heap, nil)
+	allBase, err := large.cost(nil, all, c.events/4, heap)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type load struct {
 // node has time to spare at all rates but the last.
 func loads(g *traffic.Generator, few, all traffic.Mix) (out []load) {
 	all.Seed++ // other events than those whose cost is measured
-	for _, rate := range []int{5_000, 100_000} {
+	for _, rate := range []int{5_000, 20_000, 100_000} {
 		out = append(out, load{fmt.Sprintf("%d events a second to 1 %%", rate), few, g, rate})
 	}
 	return append(out,
@@ -29,9 +29,9 @@ func loads(g *traffic.Generator, few, all traffic.Mix) (out []load) {
 
 // under folds a load and calls ready when it begins.
 func (p *coldPart) under(l load, c *coldRun, ready func()) error {
+	n := 2 * c.events
 	if l.rate > 0 {
-		return p.steady(l, int(c.steadily.Seconds()*float64(l.rate)), c.heap, ready)
+		n = int(c.steadily.Seconds() * float64(l.rate))
 	}
-	_, err := p.cost(l.g, l.mix, c.events, c.heap, ready)
-	return err
+	return p.foldBeside(l, n, c.heap, ready)
 }

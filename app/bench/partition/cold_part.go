@@ -79,8 +79,8 @@ func (p *coldPart) reopen(r room) (opened, listed time.Duration, err error) {
 
 // cost returns the CPU seconds of a million events of a mix, after a quarter as many for a steady
 // state. g continues an earlier run of the mix; nil begins one. heap is the memory limit of the heap
-// without the events and their generator. cost calls ready, if not nil, when it begins to fold.
-func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64, ready func()) (float64, error) {
+// without the events and their generator.
+func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64) (float64, error) {
 	var first, recs []record
 	defer aside(heap, func() {
 		if g == nil {
@@ -88,9 +88,6 @@ func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 		}
 		first, recs = records(g.Next, n/4), records(g.Next, n)
 	})()
-	if ready != nil {
-		ready()
-	}
 	if err := p.d.foldAll(first); err != nil {
 		return 0, err
 	}
@@ -111,7 +108,7 @@ func (p *coldPart) cost(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 func (p *coldPart) mean(g *traffic.Generator, mix traffic.Mix, n int, heap int64) (mean float64, err error) {
 	const times = 3
 	for range times {
-		cost, err := p.cost(g, mix, n, heap, nil)
+		cost, err := p.cost(g, mix, n, heap)
 		if err != nil {
 			return 0, err
 		}
@@ -120,12 +117,12 @@ func (p *coldPart) mean(g *traffic.Generator, mix traffic.Mix, n int, heap int64
 	return mean, nil
 }
 
-// steady folds the next n events of a load, and drains and cuts as often as a node. It calls ready
-// when it begins.
-func (p *coldPart) steady(l load, n int, heap int64, ready func()) error {
+// foldBeside folds the next n events of a load. It drains and cuts as often as a node with a load of
+// that rate, and calls ready when it begins.
+func (p *coldPart) foldBeside(l load, n int, heap int64, ready func()) error {
 	const drains, cuts = 100, 1 // a second
 	var recs []record
-	g, rate := l.g, l.rate
+	g := l.g
 	defer aside(heap, func() {
 		if g == nil {
 			g = traffic.New(l.mix)
@@ -134,9 +131,15 @@ func (p *coldPart) steady(l load, n int, heap int64, ready func()) error {
 	})()
 	ready()
 	began := time.Now()
+	step := n
+	if l.rate > 0 {
+		step = max(l.rate/drains, 1)
+	}
 	for from, turn := 0, 1; from < n; turn++ {
-		to := min(turn*rate/drains, n)
-		time.Sleep(time.Until(began.Add(time.Duration(turn) * time.Second / drains)))
+		if l.rate > 0 {
+			time.Sleep(time.Until(began.Add(time.Duration(turn) * time.Second / drains)))
+		}
+		to := min(from+step, n)
 		if err := p.d.foldAll(recs[from:to]); err != nil {
 			return err
 		}

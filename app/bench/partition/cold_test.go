@@ -22,7 +22,7 @@ func TestCold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(results) != 3 || len(results[0].Goals) != 4 || len(results[1].Goals) != 15 || len(results[2].Goals) != 10 {
+	if len(results) != 3 || len(results[0].Goals) != 4 || len(results[1].Goals) != 18 || len(results[2].Goals) != 12 {
 		t.Fatalf("%+v", results)
 	}
 	if !strings.HasPrefix(results[0].Name, "352000 pairs") {

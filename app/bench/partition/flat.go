@@ -78,7 +78,7 @@ func (f *flatRun) measure(ctx context.Context, mix, busy traffic.Mix, rounds *ga
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		cost, err := p.cost(g, busy, f.events, f.heap, nil)
+		cost, err := p.cost(g, busy, f.events, f.heap)
 		if err != nil {
 			return err
 		}
