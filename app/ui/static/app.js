@@ -7,6 +7,7 @@ import { Comparison } from '/ui/comparison.js';
 import { announce, avatar, drawing, h, icon } from '/ui/dom.js';
 import { help, strip } from '/ui/help.js';
 import { Hidden } from '/ui/hidden.js';
+import { follow } from '/ui/layers.js';
 import { message } from '/ui/look.js';
 import { Messages } from '/ui/messages.js';
 import { Operators } from '/ui/operators.js';
@@ -112,7 +113,7 @@ class App {
 
   /** Scrolls a device into view, from either view of the page. */
   show(device) {
-    if (this.view !== 'people') location.hash = '';
+    if (this.view !== 'people') follow('');
     this.activate(device);
     setTimeout(() => document.getElementById(device.id)?.scrollIntoView({ behavior: smooth(), inline: 'start', block: 'nearest' }), 200);
   }
@@ -179,7 +180,7 @@ class App {
 
   keys(e) {
     const view = views[/^[1-4]$/.test(e.key) ? Number(e.key) - 1 : -1];
-    const open = view ? () => { location.hash = view[0] === 'people' ? '' : `#${view[0]}`; } : { '?': help, '/': () => search(this) }[e.key];
+    const open = view ? () => follow(view[0] === 'people' ? '' : `#${view[0]}`) : { '?': help, '/': () => search(this) }[e.key];
     if (open && !refused.value && !e.ctrlKey && !e.altKey && !e.metaKey && !e.target.closest?.('input, textarea, select, dialog[open]')) {
       e.preventDefault();
       open();

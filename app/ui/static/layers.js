@@ -4,7 +4,7 @@
 const open = []; // the open layers, the uppermost last
 let asked = false; // settle runs at the end of the task
 let goingBack = false; // the history is going back to as many entries as there are layers
-let next; // the fragment of a link that the user followed meanwhile
+let next; // the fragment that follow() was called with meanwhile
 
 /** A layer covers what was visible: a dialog, a thread, the messages of a narrow device. `close`
  * removes it. */
@@ -54,13 +54,18 @@ function settle() {
   });
 }
 
-// A link that is followed while the history goes back would add an entry, and Back would leave that
-// entry instead. So the link is followed afterwards.
+/** Turns to the view with a fragment. While the history goes back, this would add an entry, and the
+ * history would leave that entry instead. So it waits for the end of that. */
+export function follow(fragment) {
+  if (goingBack) next = fragment;
+  else location.hash = fragment;
+}
+
 addEventListener('click', (e) => {
   const link = e.target.closest?.('a[href^="#"]');
   if (!goingBack || !link) return;
   e.preventDefault();
-  next = link.hash;
+  follow(link.hash);
 }, true);
 
 addEventListener('popstate', () => {
