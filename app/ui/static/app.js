@@ -59,7 +59,7 @@ class App {
       if (!why) void this.start();
       else this.route();
     });
-    addEventListener('hashchange', () => { sheet.hide(); this.route(); });
+    addEventListener('hashchange', () => this.route()); // layers.js has closed the dialog: one that opened since stays
     addEventListener('keydown', (e) => this.keys(e));
     document.addEventListener('visibilitychange', () => this.devices.forEach((d) => d.look()));
     watchPartitions(() => this.devices.some((d) => d.connected), (says) => {
