@@ -122,6 +122,7 @@ func TestPausesHoldWhoeverFetches(t *testing.T) {
 		b.box.Consumed([events.NumInputs]int64{events.Messages: b.box.Queued()})
 		return b.box.Expected()[events.Messages] == behindRecords
 	})
+	b.box.Consumed([events.NumInputs]int64{events.Messages: b.box.Queued()}) // the last ones may have come since
 	b.box.PauseAll(true)
 	b.until("the consumer has the input", func() bool { return !b.fetchesOwn() })
 	if b.paused() != 1 {
@@ -135,7 +136,9 @@ func TestPausesHoldWhoeverFetches(t *testing.T) {
 	if err := b.Asker.ProduceSync(t.Context(), after).FirstErr(); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.Consumer.PollFetches(t.Context()).Records(); len(got) == 0 || got[0].Offset != behindRecords {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if got := b.Consumer.PollFetches(ctx).Records(); len(got) == 0 || got[0].Offset != behindRecords {
 		t.Errorf("the consumer fetches %v, want offset %d first", got, behindRecords)
 	}
 }
