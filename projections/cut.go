@@ -69,9 +69,7 @@ func (k *cutting) encode() error {
 		return err
 	}
 	for i, ci := range k.rules.DirtyChannels {
-		if i%warming.AtOnce == 0 {
-			warming.Channels(&k.rules.State, warming.Due(k.rules.DirtyChannels, i))
-		}
+		warming.Channels(&k.rules.State, warming.Due(k.rules.DirtyChannels, i))
 		c := k.rules.Channels.At(ci)
 		k.note(ci, c)
 		if err := k.cutChannel(ci, c); err != nil {

@@ -11,11 +11,16 @@ import (
 	"github.com/tidemark/tidemark/internal/test/authtest"
 )
 
-// slash presses the key. Unlike a keyboard, chromedp types the character even if the page prevents
-// it.
+// press presses keys, all in one task of the page. Unlike a keyboard, chromedp types a character even
+// if the page prevents it.
+func (b *browser) press(keys string) {
+	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`([...%q].forEach((key) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }))), true)`, keys))
+}
+
 func (b *browser) slash() {
 	b.t.Helper()
-	eval[bool](b, `document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '/', bubbles: true, cancelable: true })) || true`)
+	b.press("/")
 }
 
 // find types into the search and opens the first result.

@@ -137,7 +137,7 @@ func (p *coldPart) queries(ctx context.Context, c *coldRun, loads []load) (out [
 		add("", alone)
 		for _, l := range loads {
 			l.mix.Seed += int64(i) // a load that begins its generator has new events in each set
-			took, err := beside(set.queries, func(ready func()) error { return p.under(l, c, ready) })
+			took, err := beside(set.queries, func(ready func()) error { return p.foldBeside(l, l.events(c), c.heap, ready) })
 			if err != nil {
 				return nil, err
 			}

@@ -27,11 +27,10 @@ func loads(g *traffic.Generator, few, all traffic.Mix) (out []load) {
 	)
 }
 
-// under folds a load and calls ready when it begins.
-func (p *coldPart) under(l load, c *coldRun, ready func()) error {
-	n := 2 * c.events
-	if l.rate > 0 {
-		n = int(c.steadily.Seconds() * float64(l.rate))
+// events returns how many events of a load a run folds.
+func (l load) events(c *coldRun) int {
+	if l.rate == 0 {
+		return 2 * c.events
 	}
-	return p.foldBeside(l, n, c.heap, ready)
+	return int(c.steadily.Seconds() * float64(l.rate))
 }

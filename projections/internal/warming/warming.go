@@ -1,8 +1,8 @@
-// Package warming touches the memory that the fold or a drain needs next, one kind of memory after the
+// Package warming touches the memory that the fold, a drain or a cut needs next, one kind of memory after the
 // other, so that the cache misses of many events, rows or channels overlap. It changes nothing.
 //
 //	events.go   for the fold
-//	warming.go  for a drain, and for the pages of a cut
+//	warming.go  for a drain and a cut
 package warming
 
 import (
@@ -11,11 +11,11 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// AtOnce is how many rows or channels a drain warms at once. With more, the first ones would have left
+// AtOnce is how many rows or channels a drain or a cut warms at once. With more, the first ones would have left
 // the processor's cache again.
 const AtOnce = 64
 
-// Due returns the elements that must be warmed before the one at i is drained, if any.
+// Due returns the elements that must be warmed before the turn of the one at i, if any.
 func Due[T any](list []T, i int) []T {
 	if i%AtOnce != 0 {
 		return nil
