@@ -11,6 +11,7 @@ import (
 
 	"github.com/tidemark/tidemark/app/bench/gauge"
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/internal/config"
 	"github.com/tidemark/tidemark/projections"
 )
 
@@ -68,20 +69,21 @@ func logsOf(ctx context.Context, n int, trim bool) ([]gauge.Result, error) {
 	}}, nil
 }
 
-// foldOld folds n messages and returns the largest size of the store's directory after a cut.
+// foldOld folds n messages into a store that is opened as a node with --memory 1GiB opens it, and
+// returns the largest size of the store's directory after a cut.
 func foldOld(ctx context.Context, dir string, n int, trim bool) (largest int64, err error) {
 	settings := projections.DefaultSettings()
 	settings.TrimLog = trim
-	id := projections.Identity{ClusterID: "bench", Partitions: 1, Settings: settings}
-	for i, name := range events.InputTopics {
-		id.Topics[i].Name = name
-	}
-	p, err := projections.Open(dir, id, projections.Options{})
+	shares, err := config.PlanMemory(1<<30, 1)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, p.Close()) }()
-	d := driver{p: p}
+	d, err := openWith(dir, settings, roomOf(shares))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	p := d.p
 	d.replay()
 	const years, day = 27, int64(24 * 3600 * 1000)
 	step := years * 365 * day / int64(n)

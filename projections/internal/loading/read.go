@@ -46,7 +46,8 @@ func read(lists []*List, open func() (Seeker, error)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	for _, l := range lists {
+	// Backwards: a seek forwards first steps over some records, and may so read another block for nothing.
+	for _, l := range slices.Backward(lists) {
 		if l.pages > 0 || l.unlisted {
 			err = l.get(it)
 		} else {
