@@ -29,7 +29,7 @@ const (
 // goroutines opens an iterator. It returns the lists in order of their ids, each channel once.
 func Read(lists []*List, open func() (Seeker, error)) ([]*List, error) {
 	slices.SortFunc(lists, func(a, b *List) int { return bytes.Compare(a.ID, b.ID) })
-	lists = slices.CompactFunc(lists, func(a, b *List) bool { return bytes.Equal(a.ID, b.ID) })
+	lists = distinct(lists)
 	if len(lists) <= share {
 		return lists, guard.Err("reading channels", func() error { return read(lists, open) })
 	}
@@ -38,6 +38,19 @@ func Read(lists []*List, open func() (Seeker, error)) ([]*List, error) {
 		g.Go("reading channels", func() error { return read(part, open) })
 	}
 	return lists, g.Wait()
+}
+
+// distinct returns one list of each channel. The others follow it in the array of lists, so that a Lists
+// can use them again.
+func distinct(lists []*List) []*List {
+	n := 0
+	for i, l := range lists {
+		if n == 0 || !bytes.Equal(l.ID, lists[n-1].ID) {
+			lists[n], lists[i] = l, lists[n]
+			n++
+		}
+	}
+	return lists[:n]
 }
 
 func read(lists []*List, open func() (Seeker, error)) (err error) {
@@ -64,8 +77,8 @@ func read(lists []*List, open func() (Seeker, error)) (err error) {
 // it uses the filters of tables. Pebble's Get would skip older versions of a record, but opens
 // the tables of all levels for each record.
 func (l *List) get(it Seeker) error {
-	var kb [keys.Buf]byte
-	l.getOne(it, keys.AppendHot(kb[:0], l.ID, keys.HotChannel))
+	l.key = keys.AppendHot(l.key[:0], l.ID, keys.HotChannel)
+	l.getOne(it)
 	pages := l.pages
 	if l.unlisted && l.First() {
 		var c state.Channel
@@ -73,23 +86,23 @@ func (l *List) get(it Seeker) error {
 		pages = pagesFor(min(c.Ords, MaxResting))
 	}
 	for page := range pages {
-		l.getOne(it, keys.AppendPage(kb[:0], l.ID, page))
+		l.key = keys.AppendPage(l.key[:0], l.ID, page)
+		l.getOne(it)
 	}
 	return it.Error()
 }
 
-// getOne adds a record, if there is one.
-func (l *List) getOne(it Seeker, key []byte) {
-	if it.Error() == nil && it.SeekPrefixGE(key) {
+// getOne adds the record under l.key, if there is one.
+func (l *List) getOne(it Seeker) {
+	if it.Error() == nil && it.SeekPrefixGE(l.key) {
 		l.Add(it.Key(), it.Value())
 	}
 }
 
 // scan adds all records of the channel.
 func (l *List) scan(it Seeker) error {
-	var kb [keys.Buf]byte
-	prefix := keys.AppendHot(kb[:0], l.ID, 0)
-	prefix = prefix[:len(prefix)-1]
+	l.key = keys.AppendHot(l.key[:0], l.ID, 0)
+	prefix := l.key[:len(l.key)-1]
 	for ok := it.SeekGE(prefix); ok && bytes.HasPrefix(it.Key(), prefix); ok = it.Next() {
 		l.Add(it.Key(), it.Value())
 	}

@@ -45,11 +45,12 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 	}
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-		// A cold channel has a KiB or two, and what a block has beside it is read and decompressed
+		// A cold channel has some hundred bytes, and what a block has beside it is read and decompressed
 		// for nothing. Smaller blocks cost compactions more.
 		po.Levels[i].BlockSize = 8 << 10
 		po.Levels[i].IndexBlockSize = 16 << 10
 	}
+	po.Levels[len(po.Levels)-1].BlockSize = 4 << 10 // most reads of cold channels are there
 	return po
 }
 
