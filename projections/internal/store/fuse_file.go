@@ -1,12 +1,22 @@
 package store
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/internal/giveway"
+)
 
 // fusedFile is a file whose writes go through the fuse.
 type fusedFile struct {
 	vfs.File
-	fuse *Fuse
+	fuse  *Fuse
+	table bool // that is being written, by a compaction or another work that takes a core for long
+	bytes int  // of a table since the last pause
 }
+
+// pauseBytes is how much of a table is written between two pauses, which takes about half a
+// millisecond of a core. Without pauses, goroutines of a query would wait up to 10 ms for that core.
+const pauseBytes = 64 << 10
 
 func (f *fusedFile) Write(b []byte) (int, error) {
 	rest := b
@@ -15,6 +25,10 @@ func (f *fusedFile) Write(b []byte) (int, error) {
 		rest = rest[n:]
 		return err
 	})
+	if f.bytes += len(b); f.table && f.bytes >= pauseBytes {
+		f.bytes = 0
+		giveway.Core()
+	}
 	return len(b), nil
 }
 
