@@ -1,6 +1,8 @@
 package store
 
 import (
+	"time"
+
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/internal/giveway"
@@ -10,13 +12,13 @@ import (
 type fusedFile struct {
 	vfs.File
 	fuse  *Fuse
-	table bool // that is being written, by a compaction or another work that takes a core for long
-	bytes int  // of a table since the last pause
+	table bool      // that is being written, by a compaction or another work that takes a core for long
+	pause time.Time // the last pause, or when the table was created
 }
 
-// pauseBytes is how much of a table is written between two pauses, which takes about half a
-// millisecond of a core. Without pauses, goroutines of a query would wait up to 10 ms for that core.
-const pauseBytes = 64 << 10
+// pauseEvery is how long a table is written without a pause. Without pauses, the goroutines of a query
+// would wait up to 10 ms for that core.
+const pauseEvery = 500 * time.Microsecond
 
 func (f *fusedFile) Write(b []byte) (int, error) {
 	rest := b
@@ -25,9 +27,9 @@ func (f *fusedFile) Write(b []byte) (int, error) {
 		rest = rest[n:]
 		return err
 	})
-	if f.bytes += len(b); f.table && f.bytes >= pauseBytes {
-		f.bytes = 0
+	if f.table && time.Since(f.pause) >= pauseEvery {
 		giveway.Core()
+		f.pause = time.Now()
 	}
 	return len(b), nil
 }
