@@ -1,6 +1,10 @@
 // Package giveway lets a goroutine that is seldom blocked give others their turn, so that a short query
 // does not wait for a long computation where there are fewer cores than goroutines that compute. Go
 // gives a goroutine 10 ms before another one runs, and the kernel a thread some milliseconds.
+//
+//	giveway.go       for which other goroutines and threads
+//	thread_linux.go  giving way to a thread
+//	thread_other.go  where that is not known
 package giveway
 
 import (
