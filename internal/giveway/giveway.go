@@ -1,10 +1,10 @@
-// Package giveway lets a goroutine that is seldom blocked give others their turn, so that a short query
-// does not wait for a long computation where there are fewer cores than goroutines that compute. Go
-// gives a goroutine 10 ms before another one runs, and the kernel a thread some milliseconds.
+// Package giveway lets long computations give up the CPU, so that short queries need not wait for
+// them. Go may run a goroutine for 10 ms before it runs another. The kernel may run a thread for
+// several milliseconds.
 //
-//	giveway.go       for which other goroutines and threads
-//	thread_linux.go  giving way to a thread
-//	thread_other.go  where that is not known
+//	giveway.go       the two ways to give way
+//	thread_linux.go  Thread on Linux
+//	thread_other.go  Thread elsewhere, where it does nothing
 package giveway
 
 import (
@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// Thread lets another thread run first that waits for the core of this one. It takes less than a
-// microsecond if there is none. It does nothing where the kernel is not Linux.
+// Thread lets another thread that waits for this core run first. If none waits, Thread takes less
+// than a microsecond. It does nothing except on Linux.
 func Thread() { yield() }
 
-// Core leaves this core to other goroutines for a moment, of up to a millisecond if there are none. It
-// is for work that may take longer. On a system whose timers are coarse it is runtime.Gosched.
+// Core lets other goroutines use this core. It sleeps for 20 us, or up to 1 ms if the core is idle. Use
+// it where such delays do no harm. On other systems than Linux, it only calls runtime.Gosched.
 func Core() {
 	if runtime.GOOS == "linux" {
 		time.Sleep(20 * time.Microsecond)

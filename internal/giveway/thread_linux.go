@@ -2,4 +2,7 @@ package giveway
 
 import "syscall"
 
-func yield() { _, _, _ = syscall.Syscall(syscall.SYS_SCHED_YIELD, 0, 0, 0) }
+func yield() syscall.Errno {
+	_, _, err := syscall.Syscall(syscall.SYS_SCHED_YIELD, 0, 0, 0)
+	return err
+}

@@ -161,8 +161,8 @@ func (d *driver) foldAll(recs []record) error {
 			d.offsets[in]++
 		}
 		d.p.Unlock()
-		giveway.Thread() // as a node does
 		d.fold += time.Since(t1)
+		giveway.Thread() // as a node does
 		crossed := func(n int) bool { return from/n != (from+batchSize)/n }
 		cutDue := crossed(d.pace.cut) || d.p.Crowded() > crowdedCut || d.pace.bytes > 0 && d.p.DirtyBytes() >= d.pace.bytes
 		if d.replaying {

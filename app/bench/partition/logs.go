@@ -69,8 +69,8 @@ func logsOf(ctx context.Context, n int, trim bool) ([]gauge.Result, error) {
 	}}, nil
 }
 
-// foldOld folds n messages into a store that is opened as a node with --memory 1GiB opens it, and
-// returns the largest size of the store's directory after a cut.
+// foldOld folds n messages into a store opened as by a node with --memory 1GiB. It returns the largest
+// size of the store's directory after a cut.
 func foldOld(ctx context.Context, dir string, n int, trim bool) (largest int64, err error) {
 	settings := projections.DefaultSettings()
 	settings.TrimLog = trim

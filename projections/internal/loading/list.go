@@ -19,7 +19,7 @@ type List struct {
 	bytes    []byte // keys and values, one after the other
 	ends     []int  // of each key and of each value
 	at       int
-	key      []byte // that get and scan look for; memory that they use again
+	key      []byte // the key that get and scan look for; its memory is reused
 }
 
 // NewList returns an empty list for a cold channel, and keeps the id. c is nil for a channel that is

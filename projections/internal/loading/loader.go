@@ -115,7 +115,7 @@ func (l Loader) Channel(ci uint32, c *state.Channel, own []byte, it Records) (er
 	key := keys.AppendHot(kb[:0], id, keys.HotChannel)
 	if own != nil {
 		if err := l.into(ci, c, keys.HotChannel, nil, keys.RecordHash(key, own), own); err != nil {
-			return fmt.Errorf("record %q: %w", string(key), err)
+			return fmt.Errorf("record %q: %w", string(key), err) // a copy, so that kb stays on the stack
 		}
 	}
 	if c.Flags&state.ChannelDeleted != 0 {

@@ -40,8 +40,8 @@ func Read(lists []*List, open func() (Seeker, error)) ([]*List, error) {
 	return lists, g.Wait()
 }
 
-// distinct returns one list of each channel. The others follow it in the array of lists, so that a Lists
-// can use them again.
+// distinct returns one list for each channel. It moves the other lists to the end of the array, so that
+// Lists can reuse them.
 func distinct(lists []*List) []*List {
 	n := 0
 	for i, l := range lists {
@@ -59,7 +59,7 @@ func read(lists []*List, open func() (Seeker, error)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, it.Close()) }()
-	// Backwards: a seek forwards first steps over some records, and may so read another block for nothing.
+	// Backwards, because Pebble begins a forward seek with a few steps, which may read a block in vain.
 	for _, l := range slices.Backward(lists) {
 		if l.pages > 0 || l.unlisted {
 			err = l.get(it)

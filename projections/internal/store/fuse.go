@@ -122,7 +122,7 @@ func (f *Fuse) Unwrap() vfs.FS { return f.FS }
 func (f *Fuse) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
 	file, err := f.open(func(fs vfs.FS) (vfs.File, error) { return fs.Create(name, c) })
 	if made, ok := file.(*fusedFile); ok {
-		made.pause = time.Now()
+		made.pause = time.Now().Add(pauseEvery)
 		made.table = strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, temporary)
 	}
 	return file, err

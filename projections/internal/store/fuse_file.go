@@ -12,13 +12,24 @@ import (
 type fusedFile struct {
 	vfs.File
 	fuse  *Fuse
-	table bool      // that is being written, by a compaction or another work that takes a core for long
-	pause time.Time // the last pause, or when the table was created
+	table bool      // a table being written, which can occupy a core for long
+	pause time.Time // when the next pause of its writer is due
 }
 
-// pauseEvery is how long a table is written without a pause. Without pauses, the goroutines of a query
-// would wait up to 10 ms for that core.
+// pauseEvery is how long a table is written between two pauses, or more: at least twice as long as
+// the last pause. Without pauses, a query may wait up to 10 ms for the core.
 const pauseEvery = 500 * time.Microsecond
+
+// giveWay pauses if a pause is due.
+func (f *fusedFile) giveWay(pause func()) {
+	began := time.Now()
+	if !f.table || began.Before(f.pause) {
+		return
+	}
+	pause()
+	now := time.Now()
+	f.pause = now.Add(max(pauseEvery, 2*now.Sub(began)))
+}
 
 func (f *fusedFile) Write(b []byte) (int, error) {
 	rest := b
@@ -27,10 +38,7 @@ func (f *fusedFile) Write(b []byte) (int, error) {
 		rest = rest[n:]
 		return err
 	})
-	if f.table && time.Since(f.pause) >= pauseEvery {
-		giveway.Core()
-		f.pause = time.Now()
-	}
+	f.giveWay(giveway.Core)
 	return len(b), nil
 }
 

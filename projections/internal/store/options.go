@@ -45,12 +45,13 @@ func PebbleOptions(f *Fuse, o Options) *pebble.Options {
 	}
 	for i := range po.Levels {
 		po.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-		// A cold channel has some hundred bytes, and what a block has beside it is read and decompressed
-		// for nothing. Smaller blocks cost compactions more.
+		// A cold channel has a few hundred bytes, and reading it decompresses a whole block. Smaller
+		// blocks make compactions dearer. Only the lowest level, where most cold channels are read, has
+		// blocks of 4 KiB.
 		po.Levels[i].BlockSize = 8 << 10
 		po.Levels[i].IndexBlockSize = 16 << 10
 	}
-	po.Levels[len(po.Levels)-1].BlockSize = 4 << 10 // most reads of cold channels are there
+	po.Levels[len(po.Levels)-1].BlockSize = 4 << 10
 	return po
 }
 

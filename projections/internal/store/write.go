@@ -37,7 +37,7 @@ const (
 	// crowded is the number of sublevels of level 0 from which on Writer makes no tables. Compactions
 	// are behind then, and Pebble will stop what goes through its log.
 	crowded = 24
-	// temporary ends the names of tables that Pebble does not know yet.
+	// temporary is the suffix of tables that Pebble has not added yet.
 	temporary = ".dbtmp"
 )
 
