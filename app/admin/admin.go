@@ -64,7 +64,7 @@ type Taken struct {
 	Manifest  *snapshot.Manifest `json:"manifest,omitempty"`
 	Stats     snapshot.Stats     `json:"stats"`
 	Unchanged bool               `json:"unchanged,omitempty"` // a snapshot of this position existed already
-	Empty     bool               `json:"empty,omitempty"`     // nothing was ever folded there, so no snapshot is taken
+	Empty     bool               `json:"empty,omitempty"`     // its store is still empty, so no snapshot is taken
 }
 
 // UsualLevel is the name of the level that --log-level chose.

@@ -33,35 +33,39 @@ func TestLeavingLeavesNoGoroutine(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := testkit.FakeKafka(t, kfake.SeedTopics(1, "events"))
+			answer, asked := make(chan struct{}), make(chan struct{}, 1)
+			hang := func() {
+				k.Control(func(r kmsg.Request) (kmsg.Response, error, bool) {
+					k.KeepControl()
+					if hangs(r) {
+						select {
+						case asked <- struct{}{}:
+						default:
+						}
+						k.SleepControl(func() { <-answer })
+					}
+					return nil, nil, false
+				})
+			}
+			joining := name == "joining hangs"
+			if joining {
+				hang()
+			}
 			client, err := kgo.NewClient(append(testkit.FastClientOpts(), kgo.SeedBrokers(k.ListenAddrs()...), kgo.ConsumeTopics("events"),
 				kgo.ConsumerGroup("group"), kgo.BlockRebalanceOnPoll(), kgo.DefaultProduceTopic("events"))...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			answer := make(chan struct{})
-			joining := name == "joining hangs"
-			if !joining {
+			if joining {
+				<-asked
+			} else {
 				if err := client.ProduceSync(testContext(t), kgo.StringRecord("an event")).FirstErr(); err != nil {
 					t.Fatal(err)
 				}
 				if f := client.PollFetches(testContext(t)); f.NumRecords() != 1 { // no rebalance is allowed from here on
 					t.Fatalf("%d records, %v", f.NumRecords(), f.Err())
 				}
-			}
-			asked := make(chan struct{}, 1)
-			k.Control(func(r kmsg.Request) (kmsg.Response, error, bool) {
-				k.KeepControl()
-				if hangs(r) {
-					select {
-					case asked <- struct{}{}:
-					default:
-					}
-					k.SleepControl(func() { <-answer })
-				}
-				return nil, nil, false
-			})
-			if joining {
-				<-asked
+				hang()
 			}
 			began := time.Now()
 			err = kafkaadmin.Leave(client, patience)

@@ -57,7 +57,7 @@ function askSnapshots(place, partitions, command) {
         ended ||= x.end === true;
         if (x.end) return;
         rows.set(x.partition, x.error ? { text: x.error, bad: true }
-          : x.taken ? { text: x.taken.empty ? 'nothing was ever folded there' : x.taken.unchanged ? 'is there already, of just this position' : `taken, ${bytes(x.taken.stats.UploadedBytes)} uploaded` }
+          : x.taken ? { text: x.taken.empty ? 'its store is still empty' : x.taken.unchanged ? 'is there already, of just this position' : `taken, ${bytes(x.taken.stats.UploadedBytes)} uploaded` }
             : { text: `${x.progress.Phase} …` });
         show(draw, rows, false);
       });
