@@ -1,7 +1,5 @@
 package projections
 
-import "github.com/tidemark/tidemark/internal/giveway"
-
 // Queries wait while Lock is held, and the fold waits while RLock is held. So no caller holds
 // either for longer than a few milliseconds, however much there is to do. A writer releases Lock
 // between two steps. It is the only writer, so the state is unchanged when it continues.
@@ -56,7 +54,6 @@ func (t *turn) end() {
 func (t *turn) spend(work int) {
 	if t.left -= work; t.left <= 0 {
 		t.end()
-		giveway.Thread()
 		t.begin()
 	}
 }

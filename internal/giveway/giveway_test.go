@@ -22,10 +22,3 @@ func TestCore(t *testing.T) {
 		}
 	}
 }
-
-// TestThread: the kernel has the call that Thread makes.
-func TestThread(t *testing.T) {
-	if err := yield(); err != 0 {
-		t.Error(err)
-	}
-}

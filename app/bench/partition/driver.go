@@ -7,7 +7,6 @@ import (
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/internal/config"
-	"github.com/tidemark/tidemark/internal/giveway"
 	"github.com/tidemark/tidemark/internal/traffic"
 	"github.com/tidemark/tidemark/processor"
 	"github.com/tidemark/tidemark/projections"
@@ -162,7 +161,6 @@ func (d *driver) foldAll(recs []record) error {
 		}
 		d.p.Unlock()
 		d.fold += time.Since(t1)
-		giveway.Thread() // as a node does
 		crossed := func(n int) bool { return from/n != (from+batchSize)/n }
 		cutDue := crossed(d.pace.cut) || d.p.Crowded() > crowdedCut || d.pace.bytes > 0 && d.p.DirtyBytes() >= d.pace.bytes
 		if d.replaying {

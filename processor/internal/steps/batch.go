@@ -8,7 +8,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tidemark/tidemark/events"
-	"github.com/tidemark/tidemark/internal/giveway"
 	"github.com/tidemark/tidemark/internal/guard"
 	"github.com/tidemark/tidemark/processor/internal/merge"
 	"github.com/tidemark/tidemark/processor/internal/setup"
@@ -139,7 +138,6 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 	defer func() {
 		end()
 		f.Unlock()
-		giveway.Thread()
 	}()
 	defer func() {
 		if v := recover(); v != nil {
@@ -158,7 +156,6 @@ func (b *batch) fold(w *Worker) (at int, err error) {
 			if now().Sub(since) >= foldHold {
 				end()
 				f.Unlock()
-				giveway.Thread()
 				f.Lock()
 				end, since = f.TimeHold("fold"), now()
 			}

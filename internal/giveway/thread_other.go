@@ -1,7 +1,0 @@
-//go:build !linux
-
-package giveway
-
-import "syscall"
-
-func yield() syscall.Errno { return 0 }
