@@ -19,7 +19,7 @@ var floors = []struct {
 }{
 	{"contract", []string{"events", "query/ingestv1", "query/queryv1"}},
 	{"ground", []string{
-		"clients/js", "clients/python", "docs", "internal/alarm", "internal/audit", "internal/auth", "internal/badge", "internal/config", "internal/crossorigin", "internal/edge", "internal/giveway", "internal/guard", "internal/inflate", "internal/jsonw", "internal/kafkaadmin",
+		"clients/js", "clients/python", "docs", "internal/alarm", "internal/audit", "internal/auth", "internal/badge", "internal/config", "internal/crossorigin", "internal/edge", "internal/guard", "internal/inflate", "internal/jsonw", "internal/kafkaadmin",
 		"internal/limit", "internal/loglimit", "internal/obs", "internal/peer", "internal/private", "internal/reread", "internal/retry", "internal/sink", "internal/trace", "internal/watch",
 	}},
 	{"instruments", []string{"app/bench/gauge", "app/bench/swarm"}},

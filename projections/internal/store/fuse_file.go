@@ -1,34 +1,11 @@
 package store
 
-import (
-	"time"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
-
-	"github.com/tidemark/tidemark/internal/giveway"
-)
+import "github.com/cockroachdb/pebble/v2/vfs"
 
 // fusedFile is a file whose writes go through the fuse.
 type fusedFile struct {
 	vfs.File
-	fuse  *Fuse
-	table bool      // a table being written, which can occupy a core for long
-	pause time.Time // when the next pause of its writer is due
-}
-
-// pauseEvery is how long a table is written between two pauses, or more: at least twice as long as
-// the last pause. Without pauses, a query may wait up to 10 ms for the core.
-const pauseEvery = 500 * time.Microsecond
-
-// giveWay pauses if a pause is due.
-func (f *fusedFile) giveWay(pause func()) {
-	began := time.Now()
-	if !f.table || began.Before(f.pause) {
-		return
-	}
-	pause()
-	now := time.Now()
-	f.pause = now.Add(max(pauseEvery, 2*now.Sub(began)))
+	fuse *Fuse
 }
 
 func (f *fusedFile) Write(b []byte) (int, error) {
@@ -38,7 +15,6 @@ func (f *fusedFile) Write(b []byte) (int, error) {
 		rest = rest[n:]
 		return err
 	})
-	f.giveWay(giveway.Core)
 	return len(b), nil
 }
 
