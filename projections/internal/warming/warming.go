@@ -1,5 +1,6 @@
-// Package warming touches the memory that the fold, a drain or a cut needs next, one kind of memory after the
-// other, so that the cache misses of many events, rows or channels overlap. It changes nothing.
+// Package warming touches the memory that the fold, a drain or a cut needs next, one kind of memory
+// after the other, so that the cache misses of many events, rows or channels overlap. It changes
+// nothing.
 //
 //	events.go   for the fold
 //	warming.go  for a drain and a cut
@@ -11,8 +12,8 @@ import (
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
 
-// AtOnce is how many rows or channels a drain or a cut warms at once. With more, the first ones would have left
-// the processor's cache again.
+// AtOnce is how many rows or channels a drain or a cut warms at once. With more, the first ones would
+// have left the processor's cache again.
 const AtOnce = 64
 
 // Due returns the elements that must be warmed before the turn of the one at i, if any.
