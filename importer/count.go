@@ -30,3 +30,13 @@ type Muter interface {
 	// beginning the source does not have to p. If the source has none of this, it returns why.
 	WhileMuted(ctx context.Context, in map[string][]string, p *Problems, emit func(user, channel, id string) error) (unknown string, err error)
 }
+
+// Versioner is a Counter that keeps the versions of edited messages. An import reads the newest
+// ones only. A bridge also wrote those before, and whom they mentioned follows the thread.
+type Versioner interface {
+	Counter
+	// Versions calls emit with a KindEdit for each version that messages of these channels had. It
+	// has the ID of the message, its Mentions, and the User who wrote the version. Versions of other
+	// users than the author of the message do not count.
+	Versions(ctx context.Context, channels []string, emit func(*Event) error) error
+}

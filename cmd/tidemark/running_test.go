@@ -139,7 +139,7 @@ func TestSnapshotOfARunningNode(t *testing.T) {
 			}
 		}
 	}
-	expect(create(), exitDone, fmt.Sprintf("partition %d: snapshot 4-1-", p), "were uploaded in", fmt.Sprintf("partition %d: nothing was folded yet", 1-p))
+	expect(create(), exitDone, fmt.Sprintf("partition %d: snapshot 4-1-", p), "were uploaded in", fmt.Sprintf("partition %d: its store is still empty", 1-p))
 	expect(create("--partition", fmt.Sprint(p)), exitDone, "has the same position")
 	expect(create("--partition", fmt.Sprint(p), "--full", "--json"), exitDone, `"unchanged":false`, fmt.Sprintf(`"partition":%d`, p), `"uploaded_bytes":`)
 	expect(create("--partition", "9"), exitFailed, "partition 9: this node does not own the partition")

@@ -49,7 +49,7 @@ func TestSnapshotVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	expect(verb("create", "--data-dir", data), exitDone, "partition "+n+": snapshot 2-1-", "nothing was folded yet")
+	expect(verb("create", "--data-dir", data), exitDone, "partition "+n+": snapshot 2-1-", "its store is still empty")
 	expect(verb("create", "--data-dir", data, "--partition", n), exitDone, "has the same position")
 	var info snapshots.Info
 	if r := verb("list", "--json"); json.Unmarshal([]byte(r.out), &info) != nil || !strings.HasPrefix(info.Name, "2-1-") || info.Bytes == 0 || len(info.Digest) != 32 || !info.Current {

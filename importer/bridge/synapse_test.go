@@ -286,3 +286,50 @@ func TestReceiptsOfOneUserGoBack(t *testing.T) {
 		t.Errorf("bob has %d unread replies", v.Unread)
 	}
 }
+
+// Ann edits a reply, so that it mentions Cem, and redacts the edit before the bridge sees any of it.
+// Cem follows the thread all the same, as if the bridge had been there. In another thread, Ann edits
+// a reply twice: each edit has its own mentions, not those of the newest one.
+func TestEditsAreFollowedAsTheyWere(t *testing.T) {
+	dsn := testkit.Postgres(t)
+	b := newBed(t, "synapse", dsn, testkit.FakeKafka(t).ListenAddrs())
+	const ann, bob, cem, dee, room = "@ann:here", "@bob:here", "@cem:here", "@dee:here", "!general:here"
+	s := chats.NewSynapse(0)
+	s.Clock = b.now
+	s.Room(room, ann, bob, cem, dee)
+	b.run(s.Changes())
+	b.publish()
+	made, err := source.CreateSlot(t.Context(), dsn, slot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.importTo("parts.", made)
+	made.Close(t.Context())
+	send := func(user string, m chats.Message) (id string) {
+		m.Body = "words"
+		id = s.Send(room, user, m)
+		b.run(s.Changes())
+		return id
+	}
+	roots := []string{send(bob, chats.Message{}), send(bob, chats.Message{})}
+	late := send(ann, chats.Message{Thread: roots[0]})
+	edit := send(ann, chats.Message{Edits: late, Mentions: []string{cem}})
+	s.Redact(ann, edit)
+	b.run(s.Changes())
+	twice := send(ann, chats.Message{Thread: roots[1]})
+	send(ann, chats.Message{Edits: twice, Mentions: []string{cem}})
+	send(ann, chats.Message{Edits: twice, Mentions: []string{dee}})
+	b.follow(rand.New(rand.NewPCG(1, 1)), 0)
+	got, _ := b.fold("parts.")
+	for _, want := range []struct {
+		user             string
+		root             int
+		follows          bool
+		unread, mentions uint32
+	}{{cem, 0, true, 1, 0}, {dee, 0, false, 0, 0}, {cem, 1, true, 1, 0}, {dee, 1, true, 1, 1}} {
+		v, _ := got.Thread(want.user, room, roots[want.root])
+		if v.Following != want.follows || v.Unread != want.unread || v.Mentions != want.mentions {
+			t.Errorf("%s in thread %d: following %v, %d unread, %d mentions; want %+v", want.user, want.root, v.Following, v.Unread, v.Mentions, want)
+		}
+	}
+}

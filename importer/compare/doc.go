@@ -19,6 +19,7 @@
 //	rows.go        the rows of the source that matter for some pairs
 //	recount.go     counts these rows by Tidemark's rules
 //	earlier.go     what a product left out while a user had muted a channel
+//	versions.go    whom edited replies mentioned before
 //	node.go        Tidemark's numbers, from a node
 //	waiting.go     waits for a node that still folds the topics
 //	theirs.go      the product's numbers, from its source

@@ -7,38 +7,40 @@ import (
 	"github.com/tidemark/tidemark/importer"
 )
 
-// recount counts the rows of a source by Tidemark's rules, for some pairs. It keeps the messages of
-// their channels in memory.
-func recount(ctx context.Context, source importer.Product, pairs []Pair, now int64) (map[Pair]*Recount, error) {
-	by := map[string]*channelRows{}
+// recount has the rows of a source for some pairs. It keeps the messages of their channels in memory.
+type recount struct {
+	channels map[string]*channelRows
+	now      int64
+}
+
+// newRecount reads the rows.
+func newRecount(ctx context.Context, source importer.Product, pairs []Pair, now int64) (*recount, error) {
+	r := &recount{map[string]*channelRows{}, now}
 	for _, p := range pairs {
-		c := by[p.Channel]
+		c := r.channels[p.Channel]
 		if c == nil {
 			c = &channelRows{users: map[string]bool{}, muted: map[string]bool{}, marked: map[string]bool{}, singles: map[string]bool{}}
-			by[p.Channel] = c
+			r.channels[p.Channel] = c
 		}
-		c.pairs = append(c.pairs, p)
 		c.users[p.User] = true
 	}
 	usable := importer.Usable(now)
 	err := source.Events(ctx, &importer.Problems{}, func(o importer.Origin, e *importer.Event) error {
-		if c := by[e.Channel]; c != nil && usable(o, e) {
+		if c := r.channels[e.Channel]; c != nil && usable(o, e) {
 			c.take(o, *e)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	result := map[Pair]*Recount{}
-	for _, c := range by {
+	for _, c := range r.channels {
 		c.sort()
-		for _, p := range c.pairs {
-			r := c.count(p, now)
-			result[p] = &r
-		}
 	}
-	return result, nil
+	return r, err
+}
+
+// of counts the rows of a pair by Tidemark's rules.
+func (r *recount) of(p Pair) *Recount {
+	n := r.channels[p.Channel].count(p, r.now)
+	return &n
 }
 
 // count counts a pair by the definition: messages above the pointer and the baseline, one after the
@@ -239,7 +241,7 @@ func (c *channelRows) followed(p Pair, now int64) (from int, ok bool) {
 		if x.Thread != p.Thread || x.Silent || i >= from {
 			continue
 		}
-		if author == p.User || x.User == p.User || slices.Contains(x.Mentions, p.User) {
+		if author == p.User || x.User == p.User || slices.Contains(x.Mentions, p.User) || slices.Contains(x.before, p.User) {
 			from = i
 		}
 	}

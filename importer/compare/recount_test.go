@@ -35,6 +35,19 @@ func (r *rowsOf) Counts(_ context.Context, users []string, _ *importer.Problems,
 	return nil
 }
 
+// recounted counts the rows of pairs.
+func recounted(ctx context.Context, source importer.Product, pairs []Pair, now int64) (map[Pair]*Recount, error) {
+	r, err := newRecount(ctx, source, pairs, now)
+	if err != nil {
+		return nil, err
+	}
+	all := map[Pair]*Recount{}
+	for _, p := range pairs {
+		all[p] = r.of(p)
+	}
+	return all, nil
+}
+
 const second = 1000
 
 // at returns a time in Unix milliseconds.
@@ -85,7 +98,7 @@ func TestRecount(t *testing.T) {
 		{"cem", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 1}, false}, // a reply from before the user followed the thread
 		{"eve", "c", "m2"}: {0, 0, Excluded{BeforeJoin: 2}, false}, // joined later, and does not follow the thread
 	} {
-		got, err := recount(t.Context(), &rowsOf{events: general()}, []Pair{p}, at(1000))
+		got, err := recounted(t.Context(), &rowsOf{events: general()}, []Pair{p}, at(1000))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,13 +116,13 @@ func TestRecountOfEmptiedMessages(t *testing.T) {
 	for p, want := range map[Pair]bool{
 		{"bob", "c", ""}: true, {"cem", "c", ""}: false, {"ann", "c", ""}: false, {"ann", "c", "m2"}: true,
 	} {
-		got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{p}, at(1000))
+		got, err := recounted(t.Context(), &rowsOf{events: list}, []Pair{p}, at(1000))
 		if err != nil || got[p].Emptied != want {
 			t.Errorf("%v: %+v, %v", p, got[p], err)
 		}
 	}
 	list = append(list, importer.Event{Kind: importer.KindPointer, Channel: "c", User: "bob", At: at(10)})
-	if got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{{"bob", "c", ""}}, at(1000)); err != nil || got[Pair{"bob", "c", ""}].Emptied {
+	if got, err := recounted(t.Context(), &rowsOf{events: list}, []Pair{{"bob", "c", ""}}, at(1000)); err != nil || got[Pair{"bob", "c", ""}].Emptied {
 		t.Errorf("with a pointer: %+v, %v", got, err)
 	}
 }
@@ -134,7 +147,7 @@ func TestRecountOfFollows(t *testing.T) {
 		"mentioned earlier": {[]importer.Event{{Kind: importer.KindPost, Channel: "c", ID: "r0", User: "bob", At: at(22), Thread: "m2", Mentions: []string{"eve"}}}, 3},
 	} {
 		p := Pair{"eve", "c", "m2"}
-		got, err := recount(t.Context(), &rowsOf{events: append(append([]importer.Event{}, list...), c.more...)}, []Pair{p}, at(1000))
+		got, err := recounted(t.Context(), &rowsOf{events: append(append([]importer.Event{}, list...), c.more...)}, []Pair{p}, at(1000))
 		if err != nil || got[p].Unread != c.want {
 			t.Errorf("%s: %+v, %v", name, got[p], err)
 		}
@@ -145,14 +158,14 @@ func TestRecountOfFollows(t *testing.T) {
 			root[i].Until = at(99)
 		}
 	}
-	if got, err := recount(t.Context(), &rowsOf{events: root}, []Pair{{"eve", "c", "m2"}}, at(1000)); err != nil || got[Pair{"eve", "c", "m2"}].Unread != 0 {
+	if got, err := recounted(t.Context(), &rowsOf{events: root}, []Pair{{"eve", "c", "m2"}}, at(1000)); err != nil || got[Pair{"eve", "c", "m2"}].Unread != 0 {
 		t.Errorf("without its root: %+v, %v", got, err)
 	}
 	direct := general()
 	direct[0].Direct = true
 	direct = append(direct, importer.Event{Kind: importer.KindChannelDeleted, Channel: "c", At: at(99)})
 	p := Pair{"eve", "c", ""}
-	got, err := recount(t.Context(), &rowsOf{events: direct}, []Pair{p}, at(1000))
+	got, err := recounted(t.Context(), &rowsOf{events: direct}, []Pair{p}, at(1000))
 	if err != nil || got[p].Unread != 4 || !got[p].Ended {
 		t.Errorf("a direct channel that is deleted: %+v, %v", got[p], err)
 	}
@@ -170,7 +183,7 @@ func TestRecountOfLess(t *testing.T) {
 		}
 	}
 	pair, thread := Pair{"eve", "c", ""}, Pair{"eve", "c", "m2"}
-	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{pair, thread}, at(1000))
+	got, err := recounted(t.Context(), &rowsOf{events: list}, []Pair{pair, thread}, at(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +195,7 @@ func TestRecountOfLess(t *testing.T) {
 	}
 	for _, whole := range []bool{false, true} {
 		read := importer.Event{Kind: importer.KindPointer, Channel: "c", User: "eve", At: at(1000), Whole: whole}
-		if got, err = recount(t.Context(), &rowsOf{events: append(list, read)}, []Pair{thread}, at(1000)); err != nil {
+		if got, err = recounted(t.Context(), &rowsOf{events: append(list, read)}, []Pair{thread}, at(1000)); err != nil {
 			t.Fatal(err)
 		}
 		if r := got[thread]; whole != (r.Excluded == Excluded{}) {
@@ -213,7 +226,7 @@ func TestRecountOfSingles(t *testing.T) {
 		importer.Event{Kind: importer.KindMember, Channel: "c", User: "jon", At: at(0)},
 	)
 	hal, ivy, jon := Pair{"hal", "c", ""}, Pair{"ivy", "c", ""}, Pair{"jon", "c", ""}
-	got, err := recount(t.Context(), &rowsOf{events: list}, []Pair{hal, ivy, jon}, at(1000))
+	got, err := recounted(t.Context(), &rowsOf{events: list}, []Pair{hal, ivy, jon}, at(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +263,7 @@ func TestRepliesFromBeforeAFollow(t *testing.T) {
 		reply("r1", "ann", 2), reply("r2", "ann", 3), reply("r3", "dee", 4),
 	}}
 	pair := Pair{User: "dee", Channel: "c", Thread: "m1"}
-	found, err := recount(t.Context(), rows, []Pair{pair}, at(9))
+	found, err := recounted(t.Context(), rows, []Pair{pair}, at(9))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 // channelRows are the rows of a channel that matter for some pairs.
 type channelRows struct {
-	pairs    []Pair
 	users    map[string]bool
 	direct   bool
 	ended    bool
@@ -25,6 +24,7 @@ type channelRows struct {
 type post struct {
 	*importer.Event
 	origin importer.Origin
+	before []string // users whom other versions of it mentioned
 }
 
 // counts reports whether the message counts in its channel, unless it is deleted.
@@ -44,7 +44,7 @@ func (c *channelRows) take(o importer.Origin, e importer.Event) {
 		return
 	case importer.KindPost:
 		e.Mentions = slices.Clone(e.Mentions)
-		c.posts = append(c.posts, post{&e, o})
+		c.posts = append(c.posts, post{Event: &e, origin: o})
 		return
 	}
 	if !c.users[e.User] {

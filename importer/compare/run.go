@@ -261,12 +261,15 @@ func (c *comparison) judgeByRows(ctx context.Context, open map[Pair]*Evidence) e
 	defer release()
 	c.Progress(importer.Progress{Phase: "counting their rows"})
 	pairs := sorted(open)
-	rows, err := recount(ctx, source, pairs, time.Now().UnixMilli())
+	rows, err := newRecount(ctx, source, pairs, time.Now().UnixMilli())
 	if err != nil {
 		return err
 	}
 	for p, e := range open {
-		e.Rows = rows[p]
+		e.Rows = rows.of(p)
+	}
+	if err := c.addVersions(ctx, source, rows, open); err != nil {
+		return err
 	}
 	if err := c.addEarlier(ctx, source, open); err != nil {
 		return err

@@ -11,6 +11,7 @@
 //	synapse.go     Synapse's database
 //	synapse_content.go  the events of Matrix in it
 //	synapse_counts.go   its numbers of notifications, and what muted rooms left out
+//	synapse_versions.go  whom the versions of edited messages mentioned
 //	slack.go       the export of a Slack workspace
 //	slack_content.go  the messages in it
 //	rocketchat.go  Rocket.Chat's database
@@ -28,7 +29,7 @@
 //	table_live.go       changes as events
 //
 // Packages below it have the rest: internal/zulip and internal/discourse the queries,
-// internal/synapse what only a comparison reads of it, internal/markup the texts, internal/quote
-// texts in SQL, internal/needs whether a database has the tables that a product reads, and
-// internal/change the changes that the bridges in zulip and tinode map.
+// internal/synapse the content of Matrix events and what only a comparison reads, internal/markup
+// the texts, internal/quote texts in SQL, internal/needs whether a database has the tables that a
+// product reads, and internal/change the changes that the bridges in zulip and tinode map.
 package product

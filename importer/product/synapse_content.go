@@ -6,37 +6,14 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/importer"
+	"github.com/tidemark/tidemark/importer/product/internal/synapse"
 )
-
-// matrixContent is what an import reads of the content of a Matrix event.
-type matrixContent struct {
-	Body    string `json:"body"`
-	Type    string `json:"msgtype"`
-	Direct  bool   `json:"is_direct"`
-	Relates struct {
-		Type string `json:"rel_type"`
-		ID   string `json:"event_id"`
-	} `json:"m.relates_to"`
-	Mentions struct {
-		Users []string `json:"user_ids"`
-		Room  bool     `json:"room"`
-	} `json:"m.mentions"`
-	Edited *matrixContent `json:"m.new_content"`
-}
-
-// thread returns the first message of the thread that a message is in, "" if it is in none.
-func (c *matrixContent) thread() string {
-	if c.Relates.Type == "m.thread" {
-		return c.Relates.ID
-	}
-	return ""
-}
 
 // synapseContent parses an event. Fields of another type than Matrix defines are left out: any
 // client can write them.
-func synapseContent(f fields, column string) (*matrixContent, bool) {
+func synapseContent(f fields, column string) (*synapse.Content, bool) {
 	var event struct {
-		Content matrixContent `json:"content"`
+		Content synapse.Content `json:"content"`
 	}
 	err := json.Unmarshal([]byte(f.Text(column)), &event)
 	var wrong *json.UnmarshalTypeError
@@ -45,15 +22,6 @@ func synapseContent(f fields, column string) (*matrixContent, bool) {
 		return nil, false
 	}
 	return &event.Content, true
-}
-
-// emptied reports whether an event has no content any more. Only messages of type m.room.message
-// have a msgtype, so a missing one does not say so.
-func emptied(text string) bool {
-	var event struct {
-		Content map[string]json.RawMessage `json:"content"`
-	}
-	return json.Unmarshal([]byte(text), &event) == nil && len(event.Content) == 0
 }
 
 // post maps a message. An edit is no message of its own: it gives the message its text and
@@ -73,7 +41,7 @@ func (s *Synapse) post(f fields, e *importer.Event) bool {
 		Silent: content.Type == "m.notice",
 		Quiet:  kind != "m.room.message" && kind != "m.room.encrypted",
 	}
-	if e.Until != 0 && emptied(f.Text("json")) {
+	if e.Until != 0 && synapse.Emptied(f.Text("json")) {
 		e.Silent, e.Emptied = true, true
 	}
 	if content.Relates.Type == "m.thread" && content.Relates.ID != e.ID {

@@ -114,7 +114,7 @@ func (t *synapseTx) event(ctx context.Context, f fields) error {
 		return nil
 	}
 	if content.Relates.Type == "m.replace" {
-		return t.edited(ctx, f, content.Relates.ID, at)
+		return t.edited(ctx, f, content.Relates.ID, t.json[id], at)
 	}
 	row := fields{source.NewRow("events", f.Number, "event_id", id, "room_id", room, "sender", f.Text("sender"), "type", f.Text("type"),
 		"at", fmt.Sprint(at), "wrong", fmt.Sprint(wrong), "json", t.json[id]), t.problems}
@@ -123,7 +123,7 @@ func (t *synapseTx) event(ctx context.Context, f fields) error {
 		return nil
 	}
 	var err error
-	if e.Explicit, err = t.hasReceipt(ctx, room, e.User, content.thread()); err != nil {
+	if e.Explicit, err = t.hasReceipt(ctx, room, e.User, content.Thread()); err != nil {
 		return err
 	}
 	return t.emit(f.origin(), &e)
@@ -193,15 +193,23 @@ func (t *synapseTx) isDirect(ctx context.Context, room string) (bool, error) {
 }
 
 // edited maps an edit, or the redaction of an edit: the message gets the content of its newest edit
-// that was not redacted.
-func (t *synapseTx) edited(ctx context.Context, f fields, target string, at int64) error {
+// that was not redacted by then. own is the JSON of the edit, "" for a redaction. It comes from the
+// transaction, because a redaction that the bridge meets later has already removed the edit from
+// event_relations.
+func (t *synapseTx) edited(ctx context.Context, f fields, target, own string, at int64) error {
+	now := number64(f.Text("stream_ordering"))
+	edits := fmt.Sprintf(`SELECT o.event_id, o.origin_server_ts, o.sender, j.json
+			FROM event_relations r JOIN events o ON o.event_id = r.event_id JOIN event_json j ON j.event_id = r.event_id
+			WHERE r.relates_to_id = %s AND r.relation_type = 'm.replace' AND o.rejection_reason IS NULL AND o.stream_ordering < %d
+			AND NOT EXISTS (SELECT 1 FROM redactions d JOIN events u ON u.event_id = d.event_id WHERE d.redacts = o.event_id AND u.stream_ordering <= %d)`,
+		literal(target), now, now)
+	if own != "" {
+		edits += fmt.Sprintf(" UNION ALL SELECT %s, %d, %s, %s", literal(f.Text("event_id")), number64(f.Text("origin_server_ts")), literal(f.Text("sender")), literal(own))
+	}
 	_, err := t.Source.Rows(ctx, "events", `
 		SELECT e.event_id, e.room_id, e.sender, e.type, e.received_ts AS at, false AS wrong, NULL AS redacted_at, j.json, x.json AS edit, NULL AS root_sender
 		FROM events e JOIN event_json j ON j.event_id = e.event_id
-		LEFT JOIN LATERAL (SELECT o.event_id, j.json FROM event_relations r JOIN events o ON o.event_id = r.event_id JOIN event_json j ON j.event_id = r.event_id
-			WHERE r.relates_to_id = e.event_id AND r.relation_type = 'm.replace' AND o.sender = e.sender AND o.rejection_reason IS NULL
-			AND NOT EXISTS (SELECT 1 FROM redactions d WHERE d.redacts = o.event_id)
-			ORDER BY o.origin_server_ts DESC, o.event_id DESC LIMIT 1) x ON true
+		LEFT JOIN LATERAL (SELECT o.json FROM (`+edits+`) o WHERE o.sender = e.sender ORDER BY o.origin_server_ts DESC, o.event_id DESC LIMIT 1) x ON true
 		WHERE e.event_id = `+literal(target)+` AND NOT e.outlier AND e.state_key IS NULL AND e.type IN `+messageTypes, func(row *source.Row) error {
 		var e importer.Event
 		if !t.post(fields{row, t.problems}, &e) {
@@ -228,7 +236,7 @@ func (t *synapseTx) redacted(ctx context.Context, f fields, room, target string,
 	case err != nil || found == "":
 		return err
 	case edits != "":
-		return t.edited(ctx, f, edits, at)
+		return t.edited(ctx, f, edits, "", at)
 	}
 	return t.emit(f.origin(), &importer.Event{Kind: importer.KindDelete, Channel: room, ID: target, At: at})
 }

@@ -43,8 +43,8 @@ func (t *synapseTx) receipt(ctx context.Context, f fields) error {
 func (t *synapseTx) pointers(ctx context.Context, o importer.Origin, e importer.Event, place string) error {
 	behind := fmt.Sprintf("stream_ordering > %s AND received_ts <= %d", place, t.tx.Time.UnixMilli())
 	var in []string // where they have posted behind it
-	_, err := t.message(ctx, e.Channel, behind+" AND sender = "+literal(e.User), "ASC", func(c *matrixContent) bool {
-		if thread := c.thread(); !slices.Contains(in, thread) && (thread == e.Thread || e.Threads) {
+	_, err := t.message(ctx, e.Channel, behind+" AND sender = "+literal(e.User), "ASC", func(c *synapse.Content) bool {
+		if thread := c.Thread(); !slices.Contains(in, thread) && (thread == e.Thread || e.Threads) {
 			in = append(in, thread)
 		}
 		return false
@@ -93,14 +93,14 @@ func (t *synapseTx) isFurther(ctx context.Context, e *importer.Event, place stri
 	return found != "", err
 }
 
-func anyMessage(*matrixContent) bool { return true }
+func anyMessage(*synapse.Content) bool { return true }
 
 // lookedAt is how many events are read at once to find a message among them.
 const lookedAt = 50
 
 // message returns the first message of a room that meets two conditions, one in SQL and one on its
 // content. An edit is no message.
-func (t *synapseTx) message(ctx context.Context, room, where, order string, of func(*matrixContent) bool) (id string, err error) {
+func (t *synapseTx) message(ctx context.Context, room, where, order string, of func(*synapse.Content) bool) (id string, err error) {
 	for skip := 0; ; skip += lookedAt {
 		rows := 0
 		_, err := t.Source.Rows(ctx, "events", fmt.Sprintf(`SELECT e.event_id, j.json FROM events e JOIN event_json j ON j.event_id = e.event_id

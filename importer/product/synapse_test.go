@@ -229,6 +229,43 @@ func TestWhileMutedOnSynapse(t *testing.T) {
 	}
 }
 
+// Versions has whom each version of a message mentioned: of edited messages, and of edits, also of
+// redacted ones until Synapse removes their content.
+func TestVersionsOfSynapse(t *testing.T) {
+	s := chats.NewSynapse(1_700_000_000_000)
+	s.Room("!r:here", "@ann:here", "@bob:here")
+	s.Room("!s:here", "@ann:here")
+	root := s.Send("!r:here", "@bob:here", chats.Message{Body: "root", Mentions: []string{"@never:here"}})
+	reply := s.Send("!r:here", "@ann:here", chats.Message{Body: "reply", Thread: root, Mentions: []string{"@first:here"}})
+	edit := func(mentioned string) string {
+		return s.Send("!r:here", "@ann:here", chats.Message{Body: "edited", Edits: reply, Mentions: []string{mentioned}})
+	}
+	edit("@second:here")
+	for _, mentioned := range []string{"@redacted:here", "@censored:here"} {
+		s.Redact("@ann:here", edit(mentioned))
+	}
+	s.Send("!r:here", "@bob:here", chats.Message{Body: "edited", Edits: reply, Mentions: []string{"@stranger:here"}})
+	s.Send("!s:here", "@ann:here", chats.Message{Body: "edited", Edits: s.Send("!s:here", "@ann:here", chats.Message{Body: "words"})})
+	change, read := openSynapse(t, s.SQL())
+	change(`UPDATE event_json SET json = '{"content": {}}' WHERE json LIKE '%@censored%'`)
+	var got []string
+	if err := read("tidemark").Versions(t.Context(), []string{"!r:here"}, func(e *importer.Event) error {
+		got = append(got, fmt.Sprintf("%d %s %s by %s: %q", e.Kind, e.Channel, e.ID, e.User, e.Mentions))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	var want []string
+	for _, by := range []string{"@ann:here: [\"@first:here\"]", "@ann:here: [\"@redacted:here\"]", "@ann:here: [\"@second:here\"]", "@bob:here: [\"@stranger:here\"]"} {
+		want = append(want, fmt.Sprintf("%d !r:here %s by %s", importer.KindEdit, reply, by))
+	}
+	got = slices.DeleteFunc(got, func(l string) bool { return strings.HasSuffix(l, ": []") }) // the censored one names no message
+	if !slices.Equal(got, want) {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
 // The numbers are those of /sync: valid summaries, and the actions after them, with threads apart.
 func TestNumbersOfSynapse(t *testing.T) {
 	s := chats.NewSynapse(1_700_000_000_000)

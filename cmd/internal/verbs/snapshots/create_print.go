@@ -24,7 +24,7 @@ func (c *createCmd) print(a *verbs.App, n int32, t *admin.Taken, took time.Durat
 	m, s := t.Manifest, t.Stats
 	switch {
 	case t.Empty:
-		fmt.Fprintf(a.Stderr, "partition %d: nothing was folded yet, so there is nothing to take a snapshot of\n", n)
+		fmt.Fprintf(a.Stderr, "partition %d: its store is still empty, so there is nothing to take a snapshot of\n", n)
 	case c.JSON:
 		err = term.PrintJSON(a.Stdout, createdInfo{NewInfo(n, m, true, nil), s.UploadedFiles, s.UploadedBytes, took.Seconds(), t.Unchanged})
 	case t.Unchanged:
