@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/tidemark/tidemark/events"
+	"github.com/tidemark/tidemark/projections/internal/giveway"
 	"github.com/tidemark/tidemark/projections/internal/keys"
 )
 
@@ -30,8 +31,13 @@ func TestMissingRecordsOfAColdChannel(t *testing.T) {
 			},
 			"an inbox": func(p *Partition) error {
 				r := p.ColdOf("ann")
-				defer r.Close()
+				if !giveway.Wanted() {
+					t.Error("nobody gives way to the query")
+				}
 				_, err := r.Load()
+				if r.Close(); giveway.Wanted() {
+					t.Error("the query is over, and still wants a core")
+				}
 				return err
 			},
 			"a batch": func(p *Partition) error { return p.Fetch([][]byte{[]byte("c")}) },

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tidemark/tidemark/projections/internal/cold"
+	"github.com/tidemark/tidemark/projections/internal/giveway"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/state"
 )
@@ -74,6 +75,7 @@ func (p *Partition) eachCold(userID string, fn func(*cold.Channel)) uint64 {
 func (p *Partition) coldRead(lists []*loading.List) *ColdRead {
 	p.stored.Open.Add(1)
 	p.coldReads.Add(1)
+	giveway.Begin()
 	part := newPartition(p.id)
 	part.rules.Blobs.Small = true
 	part.ThreadsAlways, part.records, part.stored.Pending = p.ThreadsAlways, p.db.NewSnapshot(), p.stored.Pending
@@ -117,6 +119,7 @@ func (r *ColdRead) Close() {
 		return
 	}
 	defer r.of.stored.Open.Done()
+	defer giveway.End()
 	err := r.part.rules.Err()
 	if closed := r.part.records.Close(); err == nil {
 		err = closed

@@ -49,6 +49,7 @@
 //	internal/rules                       the effects of an event on them
 //	internal/warming                     touching the memory that the fold or a drain needs next
 //	internal/records                     the bytes of rows and of the extras that few pairs have
+//	internal/giveway                     queries first, where a fold or a compaction has the core
 //	internal/loading                     stored records into state
 //	internal/views                       the views of users
 //	internal/outbox                      the records that a drain collects

@@ -1,13 +1,13 @@
 package projections
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/tidemark/tidemark/events"
 	"github.com/tidemark/tidemark/projections/internal/arena"
+	"github.com/tidemark/tidemark/projections/internal/giveway"
 	"github.com/tidemark/tidemark/projections/internal/loading"
 	"github.com/tidemark/tidemark/projections/internal/receipts"
 	"github.com/tidemark/tidemark/projections/internal/rules"
@@ -21,7 +21,7 @@ import (
 // One goroutine writes. It holds Lock to call the Fold* methods, Skip and Quiet. Drain,
 // DrainRecords and Cut take Lock themselves. The reading methods need RLock.
 type Partition struct {
-	sync.RWMutex
+	giveway.RWMutex
 	views.Queries
 	rules  rules.Fold
 	stored views.Stored

@@ -11,14 +11,15 @@ import (
 // brief has the places that release a read lock without defer, by file and lock. What they do under
 // it cannot panic.
 var brief = map[string]string{
-	"processor/membership.go: p.mu":       "copies a list of numbers",
-	"processor/node.go: p.mu":             "copies a list of workers",
-	"processor/release.go: p.mu":          "copies a list of workers",
-	"processor/shutdown.go: p.mu":         "copies a map",
-	"processor/standbys.go: s.p.mu":       "copies lists of workers",
-	"processor/sweep.go: p.mu":            "copies a list of names",
-	"projections/checkpoint.go: p":        "loads a flag and adds to a counter",
-	"query/internal/peers/peers.go: p.mu": "looks into a map",
+	"processor/membership.go: p.mu":                      "copies a list of numbers",
+	"processor/node.go: p.mu":                            "copies a list of workers",
+	"processor/release.go: p.mu":                         "copies a list of workers",
+	"processor/shutdown.go: p.mu":                        "copies a map",
+	"processor/standbys.go: s.p.mu":                      "copies lists of workers",
+	"processor/sweep.go: p.mu":                           "copies a list of names",
+	"projections/checkpoint.go: p":                       "loads a flag and adds to a counter",
+	"projections/internal/giveway/rwmutex.go: l.RWMutex": "is RLock itself",
+	"query/internal/peers/peers.go: p.mu":                "looks into a map",
 }
 
 // readLocks returns the locks that a file takes with RLock and does not release with the statement

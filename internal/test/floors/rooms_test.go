@@ -24,7 +24,7 @@ var houses = []struct {
 		{"parts", []string{"held", "history", "identity", "overlay", "receipts", "seqset"}},
 		{"kept", []string{"cold"}},
 		{"state", []string{"state"}},
-		{"waiting", []string{"pending", "records", "trimming", "warming"}},
+		{"waiting", []string{"giveway", "pending", "records", "trimming", "warming"}},
 		{"rules", []string{"rules"}},
 		{"top", []string{"differ", "loading", "outbox", "store", "views"}},
 	}},

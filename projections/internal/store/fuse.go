@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -106,7 +107,7 @@ func (f *Fuse) open(open func(vfs.FS) (vfs.File, error)) (vfs.File, error) {
 		return err
 	})
 	if f.err.Load() == nil {
-		return &fusedFile{file, f}, nil
+		return &fusedFile{File: file, fuse: f}, nil
 	}
 	if file != nil {
 		_ = file.Close() // nothing was written to it
@@ -119,7 +120,11 @@ func (f *Fuse) Unwrap() vfs.FS { return f.FS }
 
 // Create implements vfs.FS.
 func (f *Fuse) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
-	return f.open(func(fs vfs.FS) (vfs.File, error) { return fs.Create(name, c) })
+	file, err := f.open(func(fs vfs.FS) (vfs.File, error) { return fs.Create(name, c) })
+	if made, ok := file.(*fusedFile); ok {
+		made.table = strings.HasSuffix(name, ".sst") || strings.HasSuffix(name, temporary)
+	}
+	return file, err
 }
 
 // OpenReadWrite implements vfs.FS.
@@ -141,7 +146,7 @@ func (f *Fuse) OpenDir(name string) (vfs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fusedFile{file, f}, nil
+	return &fusedFile{File: file, fuse: f}, nil
 }
 
 // Lock implements vfs.FS. It creates a file.

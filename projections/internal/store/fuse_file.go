@@ -1,11 +1,37 @@
 package store
 
-import "github.com/cockroachdb/pebble/v2/vfs"
+import (
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/tidemark/tidemark/projections/internal/giveway"
+)
 
 // fusedFile is a file whose writes go through the fuse.
 type fusedFile struct {
 	vfs.File
-	fuse *Fuse
+	fuse  *Fuse
+	table bool      // a table that is written, which can occupy a core for long
+	next  time.Time // no pause before
+}
+
+// pauseEvery is how long a table is written between two pauses for queries, or more: at least twice
+// as long as the last pause.
+const pauseEvery = 500 * time.Microsecond
+
+// giveWay pauses for queries, if there are any and a pause is due.
+func (f *fusedFile) giveWay() {
+	if !f.table || !giveway.Wanted() {
+		return
+	}
+	began := time.Now()
+	if began.Before(f.next) {
+		return
+	}
+	giveway.Pause()
+	now := time.Now()
+	f.next = now.Add(max(pauseEvery, 2*now.Sub(began)))
 }
 
 func (f *fusedFile) Write(b []byte) (int, error) {
@@ -15,6 +41,7 @@ func (f *fusedFile) Write(b []byte) (int, error) {
 		rest = rest[n:]
 		return err
 	})
+	f.giveWay()
 	return len(b), nil
 }
 

@@ -37,6 +37,8 @@ const (
 	// crowded is the number of sublevels of level 0 from which on Writer makes no tables. Compactions
 	// are behind then, and Pebble will stop what goes through its log.
 	crowded = 24
+	// temporary is the suffix of tables that Pebble has not added yet.
+	temporary = ".dbtmp"
 )
 
 // NewWriter returns a writer for a database that was opened with o. empty is the header of a store
@@ -91,7 +93,7 @@ func (w *Writer) tables(batch *pebble.Batch) (paths []string, err error) {
 		}
 		if to == nil {
 			// Pebble removes files of such names when it opens a store.
-			path := w.fs.PathJoin(w.dir, fmt.Sprintf("temporary.%06d.dbtmp", len(paths)+1))
+			path := w.fs.PathJoin(w.dir, fmt.Sprintf("temporary.%06d"+temporary, len(paths)+1))
 			file, err := w.fs.Create(path, vfs.WriteCategoryUnspecified)
 			if err != nil {
 				return nil, err
