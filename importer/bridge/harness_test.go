@@ -142,6 +142,17 @@ func (b *bed) importTo(prefix string, of *source.Slot) {
 	}
 }
 
+// importAtSlot makes a slot, and imports the database as of it.
+func (b *bed) importAtSlot() {
+	b.t.Helper()
+	made, err := source.CreateSlot(b.t.Context(), b.dsn, slot)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.importTo("parts.", made)
+	made.Close(b.t.Context())
+}
+
 func (b *bed) config() Config {
 	from := "here"
 	if b.product == rocketChat {

@@ -68,12 +68,7 @@ func TestMattermostForgetsTheMuteOfWhoLeaves(t *testing.T) {
 	b.run(m.Begin(users, []string{"general", "random"})...)
 	b.publish()
 	b.run(m.Mute("general", "ann", true)...)
-	made, err := source.CreateSlot(t.Context(), dsn, slot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.importTo("parts.", made)
-	made.Close(t.Context())
+	b.importAtSlot()
 	b.run(m.Mute("general", "bob", true)...)
 	b.run(m.Mute("random", "bob", true)...)
 	b.run(m.Mute("random", "ann", true)...)

@@ -251,12 +251,7 @@ func TestReceiptsOfOneUserGoBack(t *testing.T) {
 	s.Room(other, ann, bob, cem)
 	b.run(s.Changes())
 	b.publish()
-	made, err := source.CreateSlot(t.Context(), dsn, slot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.importTo("parts.", made)
-	made.Close(t.Context())
+	b.importAtSlot()
 	do := func(act func()) { act(); b.run(s.Changes()) }
 	say := func(in, user, thread string) (id string) {
 		do(func() { id = s.Send(in, user, chats.Message{Body: "words", Thread: thread}) })
@@ -299,12 +294,7 @@ func TestEditsAreFollowedAsTheyWere(t *testing.T) {
 	s.Room(room, ann, bob, cem, dee)
 	b.run(s.Changes())
 	b.publish()
-	made, err := source.CreateSlot(t.Context(), dsn, slot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.importTo("parts.", made)
-	made.Close(t.Context())
+	b.importAtSlot()
 	send := func(user string, m chats.Message) (id string) {
 		m.Body = "words"
 		id = s.Send(room, user, m)
