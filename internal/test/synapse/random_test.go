@@ -98,12 +98,13 @@ func (w *world) edit(r *room, id string) {
 }
 
 // read sends a receipt for one of the newest events in one of the forms that clients send: without
-// a thread, for the room without its threads, or for a thread.
+// a thread, for the room without its threads, or for a thread. Synapse forgets the thread of a reply
+// that was redacted, and refuses a receipt for it there.
 func (w *world) read(r *room, user string) {
 	w.t.Helper()
 	at := max(0, len(r.events)-1-w.r.IntN(10)*w.r.IntN(2))
 	a := act{kind: reads, room: r, user: user, of: r.events[at], private: w.r.IntN(3) == 0}
-	if m := w.messages[a.of]; m.kind == posts && w.r.IntN(2) == 0 {
+	if m := w.messages[a.of]; m.kind == posts && w.r.IntN(2) == 0 && !m.gone {
 		if a.thread = m.thread; a.thread == "" {
 			a.thread = matrix.Main
 		}
