@@ -21,8 +21,9 @@ TRIES    ?= 1
 export CGO_ENABLED ?= 0
 export GOFLAGS     ?= -trimpath
 RACE     := env CGO_ENABLED=1 $(GO) test -race
-# What runs other programs than Tidemark, or Tidemark in processes without the race detector, and benches.
-NOT_RACE := ^github.com/tidemark/tidemark/(app/bench|clients|deploy|docs|internal/test)(/|$$)
+# What runs other programs than Tidemark, or Tidemark in processes without the race detector, benches, and the command, whose
+# parts have tests of their own.
+NOT_RACE := ^github.com/tidemark/tidemark/(app/bench|clients|cmd/tidemark|deploy|docs|internal/test)(/|$$)
 # The benches measure a build like that of a release (internal/test/release): static and without cgo.
 BENCH_BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 # A broker that is measured gets a fixed heap, and the collector that it has in production.
