@@ -139,8 +139,10 @@ sbom: build ## write bin/tidemark.cdx.json: the modules of bin/tidemark, as Cycl
 	bin/tidemark version --sbom > bin/tidemark.cdx.json
 
 .PHONY: generate
-generate: ## generate the Go code of events/proto, docs/openapi.json and docs/asyncapi.json
+generate: ## lint the schemas in events/proto, generate their Go code, docs/openapi.json and docs/asyncapi.json
+	$(BUF) lint
 	$(BUF) generate
+	$(GO) test ./events -run TestGeneratedCodeIsCurrent -update
 	$(GO) test ./internal/test/apidoc -run TestFiles -update
 
 .PHONY: kafka-jars

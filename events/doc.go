@@ -38,4 +38,4 @@
 //	receipts_codec.go   receipt records
 package events
 
-//go:generate sh -c "cd .. && go tool -modfile=tools/buf.mod buf generate"
+//go:generate make -C .. generate
