@@ -19,7 +19,7 @@ TRIES    ?= 1
 # As releases are built, so that an empty build cache is filled once for all that is built and tested here. Only the race
 # detector needs cgo.
 export CGO_ENABLED ?= 0
-export GOFLAGS     ?= -trimpath
+export GOFLAGS     := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 RACE     := env CGO_ENABLED=1 $(GO) test -race
 # What runs other programs than Tidemark, or Tidemark in processes without the race detector, benches, and the command, whose
 # parts have tests of their own.

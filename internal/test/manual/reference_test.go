@@ -152,7 +152,7 @@ func (s *site) letters() {
 }
 
 var (
-	version = regexp.MustCompile(`(v[0-9.]+|devel), go[0-9.]+, [a-z]+/[a-z0-9]+\n$`)
+	version = regexp.MustCompile(`(v[^ ,]+( \([0-9a-f]+(\+dirty)?\))?|devel), go[0-9.]+, [a-z]+/[a-z0-9]+\n$`)
 	cluster = regexp.MustCompile(`(?m)^cluster .*$`)
 	module  = regexp.MustCompile(`@v[0-9.]+`)
 )
