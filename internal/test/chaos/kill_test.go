@@ -144,7 +144,7 @@ func (a *attack) check() {
 // come in and now and then a user is erased.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	rounds := number(t, "TIDEMARK_CHAOS_ROUNDS", 10)
+	rounds := number(t, "TIDEMARK_CHAOS_ROUNDS", 5)
 	a := newAttack(t, 1, 3)
 	var back *node // started, and perhaps not a member yet
 	for round := range rounds {

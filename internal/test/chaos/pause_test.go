@@ -25,7 +25,7 @@ func TestPause(t *testing.T) {
 	t.Parallel()
 	a := newAttack(t, 3, 3, "--session-timeout", pauseSession.String())
 	a.until("all replicas are in sync", a.complete)
-	rounds := number(t, "TIDEMARK_CHAOS_PAUSES", 3)
+	rounds := number(t, "TIDEMARK_CHAOS_PAUSES", 2)
 	for round := range rounds {
 		a.ticksUntil("all have their share", func() bool {
 			for _, n := range a.nodes {
