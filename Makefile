@@ -22,8 +22,9 @@ export CGO_ENABLED ?= 0
 export GOFLAGS     := $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath
 RACE     := env CGO_ENABLED=1 $(GO) test -race
 # What runs other programs than Tidemark, or Tidemark in processes without the race detector, benches, and the command, whose
-# parts have tests of their own.
-NOT_RACE := ^github.com/tidemark/tidemark/(app/bench|clients|cmd/tidemark|deploy|docs|internal/test)(/|$$)
+# parts have tests of their own. One goroutine folds: of package projections only what queries and cuts do beside it is run.
+NOT_RACE := ^github.com/tidemark/tidemark/((app/bench|clients|cmd/tidemark|deploy|docs|internal/test)(/|$$)|projections$$)
+BESIDE   := Beside|Unlock|Walks|GiveWay|Leaving|Listing|Load|Read|Cold|Room|Full|Close
 # The benches measure a build like that of a release (internal/test/release): static and without cgo.
 BENCH_BUILD := CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -buildid= -X main.version=$(VERSION)"
 # A broker that is measured gets a fixed heap, and the collector that it has in production.
@@ -46,7 +47,8 @@ test: test-tools ## the whole suite against a real Kafka and a real Redis, then 
 	$(SERVERS) -fetch-synapse
 	$(SERVERS) -- .ci/tries $(TRIES) $(GO) test -vet=off -timeout 15m -- $(PACKAGES)
 	@packages=$$($(GO) list $(PACKAGES) | grep -vE '$(NOT_RACE)' || true); if [[ -n $$packages ]]; then \
-	echo "the short tests of the product under the race detector:"; .ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m -- $$packages; fi
+	echo "the short tests of the product under the race detector:"; .ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m -- $$packages; fi; \
+	if [[ -n $$($(GO) list $(PACKAGES) | grep '/projections$$' || true) ]]; then .ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m -run '$(BESIDE)' -- ./projections; fi
 
 .PHONY: test-short
 test-short: ## the tests that need no server, in less than two minutes
