@@ -46,9 +46,11 @@ build: ## build bin/tidemark
 test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests of the product under the race detector
 	$(SERVERS) -fetch-synapse
 	$(SERVERS) -- .ci/tries $(TRIES) $(GO) test -vet=off -timeout 15m -- $(PACKAGES)
-	@packages=$$($(GO) list $(PACKAGES) | grep -vE '$(NOT_RACE)' || true); if [[ -n $$packages ]]; then \
-	echo "the short tests of the product under the race detector:"; .ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m -- $$packages; fi; \
-	if [[ -n $$($(GO) list $(PACKAGES) | grep '/projections$$' || true) ]]; then .ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m -run '$(BESIDE)' -- ./projections; fi
+	@race=".ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m"; all=$$($(GO) list $(PACKAGES)); \
+	product=$$(grep -vE '$(NOT_RACE)' <<< "$$all" || true); fold=$$(grep '/projections$$' <<< "$$all" || true); \
+	echo "the short tests of the product under the race detector:"; \
+	if [[ -n $$product ]]; then $$race -- $$product; fi; \
+	if [[ -n $$fold ]]; then $$race -run '$(BESIDE)' -- $$fold; fi
 
 .PHONY: test-short
 test-short: ## the tests that need no server, in less than two minutes

@@ -29,8 +29,7 @@ func TestGeneratedCodeIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := strings.SplitAfter(strings.TrimSuffix(string(b), "\n"), "\n")
-	made[len(made)-1] += "\n"
+	made := slices.Collect(strings.Lines(string(b)))
 	for _, line := range now {
 		if !slices.Contains(made, line) {
 			t.Errorf("%s is not as `make generate` left it: run it again", name(line))
@@ -50,7 +49,7 @@ func checksums(t *testing.T, root string) (lines []string) {
 	t.Helper()
 	for _, from := range []string{"buf.gen.yaml", "buf.yaml", "tools/buf.mod", "tools/buf.sum", "events/proto", "events/eventsv1", "query/ingestv1", "query/queryv1"} {
 		err := filepath.WalkDir(filepath.Join(root, from), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() || filepath.Base(path) == "generated.sum" {
+			if err != nil || d.IsDir() || d.Name() == "generated.sum" {
 				return err
 			}
 			b, err := os.ReadFile(path)

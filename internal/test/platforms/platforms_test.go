@@ -23,7 +23,7 @@ func TestTypes(t *testing.T) {
 		{"windows", client},
 	} {
 		t.Run(tt.system+" "+tt.dir, func(t *testing.T) {
-			loaded, errs := load(t, tt.dir, "./...", "GOOS="+tt.system)
+			loaded, errs := load(t, tt.dir, tt.system)
 			if len(loaded) == 0 || len(errs) > 0 {
 				t.Errorf("%d packages: %v", len(loaded), errs)
 			}
@@ -53,14 +53,15 @@ func TestFinds(t *testing.T) {
 		system string
 		errors int
 	}{{"linux", 0}, {"darwin", 0}, {"windows", 1}} {
-		if _, errs := load(t, dir, "./...", "GOOS="+tt.system); len(errs) != tt.errors {
+		if _, errs := load(t, dir, tt.system); len(errs) != tt.errors {
 			t.Errorf("%s: %v, want %d errors", tt.system, errs, tt.errors)
 		}
 	}
 }
 
-// load returns the packages of a pattern, and the errors in them and in all that they import.
-func load(t *testing.T, dir, pattern string, env ...string) (loaded []*packages.Package, errs []packages.Error) {
+// load returns the packages below a folder as a system compiles them, and the errors in them and in
+// all that they import.
+func load(t *testing.T, dir, system string) (loaded []*packages.Package, errs []packages.Error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -68,8 +69,8 @@ func load(t *testing.T, dir, pattern string, env ...string) (loaded []*packages.
 		Context: ctx,
 		Mode:    packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedTypesSizes,
 		Dir:     dir,
-		Env:     append(os.Environ(), append(env, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly")...),
-	}, pattern)
+		Env:     append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0", "GOFLAGS=-mod=readonly"),
+	}, "./...")
 	if err != nil {
 		t.Fatal(err)
 	}
