@@ -24,7 +24,7 @@ var advice = map[string]string{
 	"tidemark_processor_store_entries":               "grows without end: see what creates channels",
 	"tidemark_processor_channels_loaded_total":       "above 1,000 a second while the fold is behind: raise `--memory` ([Memory](deploy.md#memory))",
 	"tidemark_processor_cold_reads_total":            "what queries cost the disk",
-	"tidemark_processor_hot_bytes":                   "near the heap's share: [The hot state is too large](runbook.md#the-hot-state-is-too-large)",
+	"tidemark_processor_hot_bytes":                   "above `tidemark_memory_share_bytes{share=\"hot\"}` for long: [The hot state is too large](runbook.md#the-hot-state-is-too-large)",
 	"tidemark_processor_watchers":                    "load of watches, by partition",
 	"tidemark_processor_waiting_queries":             "grows: clients ask for an `after` that is not folded; see the lag",
 	"tidemark_processor_standby_lag_records":         "a standby follows what is committed, so it is never quite 0 under load; grows: its node is too slow",
