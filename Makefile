@@ -43,12 +43,14 @@ build: ## build bin/tidemark
 ##@ Check
 
 .PHONY: test
-test: test-tools ## the whole suite against a real Kafka and a real Redis, then the short tests of the product under the race detector
+test: test-tools ## the whole suite against a real Kafka and a real Redis
 	$(SERVERS) -fetch-synapse
 	$(SERVERS) -- .ci/tries $(TRIES) $(GO) test -vet=off -timeout 15m -- $(PACKAGES)
+
+.PHONY: race-short
+race-short: ## the short tests of the product under the race detector
 	@race=".ci/tries $(TRIES) $(RACE) -vet=off -short -timeout 20m"; all=$$($(GO) list $(PACKAGES)); \
 	product=$$(grep -vE '$(NOT_RACE)' <<< "$$all" || true); fold=$$(grep '/projections$$' <<< "$$all" || true); \
-	echo "the short tests of the product under the race detector:"; \
 	if [[ -n $$product ]]; then $$race -- $$product; fi; \
 	if [[ -n $$fold ]]; then $$race -run '$(BESIDE)' -- $$fold; fi
 
@@ -105,7 +107,6 @@ fuzz: ## fuzz every decoder of outside data, FOR=30s each
 lint: ## gofmt, golangci-lint with the checks of go vet, and a check of the modules against go.sum
 	@unformatted=$$(gofmt -l .); \
 	if [[ -n $$unformatted ]]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	cd tools/chart && $(GO) vet .
 	cd tools/image && $(GO) vet .
 	$(LINT) run $(PACKAGES)
 	cd client && $(GO) tool -modfile=../tools/golangci.mod golangci-lint run --build-tags=node ./...

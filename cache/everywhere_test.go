@@ -52,8 +52,8 @@ func TestPropertyEverywhere(t *testing.T) {
 	e := &everywhere{t: t, nodes: newAsked(t, 2), rdb: redis.NewClient(&redis.Options{Addr: testkit.Miniredis(t).Addr()})}
 	defer e.rdb.Close()
 	parts := random.Folded()
-	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 100, random.DrawCrowdMore(parts...), e.same) })
-	t.Run("small", func(t *testing.T) { random.Scripts(t, 1900, random.DrawMore(parts...), e.same) })
+	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 50, random.DrawCrowdMore(parts...), e.same) })
+	t.Run("small", func(t *testing.T) { random.Scripts(t, 950, random.DrawMore(parts...), e.same) })
 }
 
 // TestPropertyPacked: with packed values the reader of Redis gives the same answers, and so does
@@ -64,7 +64,7 @@ func TestPropertyPacked(t *testing.T) {
 	e := &everywhere{t: t, nodes: newAsked(t, 2), rdb: rdb, packed: true}
 	parts := random.Folded()
 	t.Run("crowds", func(t *testing.T) { random.Scripts(t, 30, random.DrawCrowdMore(parts...), e.same) })
-	t.Run("small", func(t *testing.T) { random.Scripts(t, 400, random.DrawMore(parts...), e.same) })
+	t.Run("small", func(t *testing.T) { random.Scripts(t, 200, random.DrawMore(parts...), e.same) })
 }
 
 func (e *everywhere) same(t *rapid.T, c *random.Case) {

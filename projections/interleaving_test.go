@@ -28,7 +28,7 @@ func scripts(t *testing.T, def int) int64 {
 // TestInterleavings is law 3 of DESIGN §4.6: any interleaving of the topics gives the same bytes,
 // at any position, whether the store was cut, closed and opened again on the way or not.
 func TestInterleavings(t *testing.T) {
-	n := scripts(t, 500)
+	n := scripts(t, 250)
 	t.Logf("seeds 0 to %d", n-1)
 	for seed := range n {
 		l := newRandomLog(seed)

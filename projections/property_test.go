@@ -19,7 +19,7 @@ import (
 
 // defaultScripts is how many random scripts all properties of this file try together; the
 // environment variable TIDEMARK_PROPERTY_SCRIPTS changes it.
-const defaultScripts = 2000
+const defaultScripts = 1000
 
 // folded lists the parts of DESIGN §4.7 that the fold implements.
 var folded = random.Folded()

@@ -9,9 +9,9 @@ import (
 )
 
 // simSeeds returns the seeds of TestSimulate: TIDEMARK_SIM_SEEDS of them from TIDEMARK_SIM_FROM on,
-// else 500, or 50 with -short.
+// else 250, or 50 with -short.
 func simSeeds(t *testing.T) (from, n uint64) {
-	def := uint64(500)
+	def := uint64(250)
 	if testing.Short() {
 		def = 50
 	}
