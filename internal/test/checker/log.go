@@ -19,8 +19,9 @@ type Log struct {
 	Records int
 
 	settings projections.Settings
-	models   []*model.Model // by partition
-	now      int64          // time of the last record
+	models   []*model.Model            // by partition
+	now      int64                     // time of the last record
+	logTimes [][events.NumInputs]int64 // by partition: of the records so far
 	logs     map[string]*channelLog
 }
 
@@ -36,16 +37,19 @@ type (
 		event     events.Message
 		offset    int64
 		timestamp int64
+		logTime   int64 // of its topic and partition, including this record
 	}
 	readAt struct {
 		event     events.Read
 		offset    int64
 		timestamp int64
+		logTime   int64
 	}
 	deliveryAt struct {
 		event     events.Delivery
 		offset    int64
 		timestamp int64
+		logTime   int64
 	}
 )
 
@@ -62,6 +66,7 @@ func NewLog(s projections.Settings, partitions int32, records []*kgo.Record) *Lo
 	for range partitions {
 		l.models = append(l.models, model.New(s))
 	}
+	l.logTimes = make([][events.NumInputs]int64, partitions)
 	last := map[string]int64{}
 	for _, r := range records {
 		last[fmt.Sprintf("%s/%d", r.Topic, r.Partition)] = r.Offset
@@ -96,6 +101,7 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
 			return err
 		}
+		e.logTime = l.pass(r.Partition, events.Messages, e.event.OccurredAt)
 		m.AddMessage(&e.event, e.offset, ms)
 		log := l.logOf(e.event.ChannelID)
 		log.messages = append(log.messages, e)
@@ -107,6 +113,7 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
 			return err
 		}
+		e.logTime = l.pass(r.Partition, events.Reads, e.event.OccurredAt)
 		m.AddRead(&e.event, e.offset, ms)
 		log := l.logOf(e.event.ChannelID)
 		log.reads = append(log.reads, e)
@@ -118,11 +125,19 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
 			return err
 		}
+		e.logTime = l.pass(r.Partition, events.Deliveries, e.event.OccurredAt)
 		m.AddDelivery(&e.event, e.offset, ms)
 		log := l.logOf(e.event.ChannelID)
 		log.deliveries = append(log.deliveries, e)
 	}
 	return nil
+}
+
+// pass raises the log time of a topic and partition to that of a record, and returns it.
+func (l *Log) pass(partition int32, in events.Input, occurredAt int64) int64 {
+	t := &l.logTimes[partition][in]
+	*t = max(*t, occurredAt)
+	return *t
 }
 
 func (l *Log) logOf(id []byte) *channelLog {
@@ -159,7 +174,7 @@ func (l *Log) View(user, channel string) (projections.View, bool) {
 
 // At returns the model of the records on which a delta with this stamp depends: the channel's
 // messages and the user's own records before it. A delta is a function of exactly those (DESIGN
-// §2).
+// §2), and of the log time at each of them, which other records raise, too.
 func (l *Log) At(user, channel string, s events.Stamp) *model.Model {
 	m := model.New(l.settings)
 	log := l.logs[channel]
@@ -168,16 +183,19 @@ func (l *Log) At(user, channel string, s events.Stamp) *model.Model {
 	}
 	for i := range log.messages {
 		if e := &log.messages[i]; e.offset < s.M {
+			m.Pass(events.Messages, e.logTime)
 			m.AddMessage(&e.event, e.offset, e.timestamp)
 		}
 	}
 	for i := range log.reads {
 		if e := &log.reads[i]; e.offset < s.R && string(e.event.UserID) == user {
+			m.Pass(events.Reads, e.logTime)
 			m.AddRead(&e.event, e.offset, e.timestamp)
 		}
 	}
 	for i := range log.deliveries {
 		if e := &log.deliveries[i]; e.offset < s.D && string(e.event.UserID) == user {
+			m.Pass(events.Deliveries, e.logTime)
 			m.AddDelivery(&e.event, e.offset, e.timestamp)
 		}
 	}

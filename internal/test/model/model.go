@@ -12,6 +12,7 @@ type Model struct {
 	messages   []messageRecord
 	reads      []readRecord
 	deliveries []deliveryRecord
+	passed     [events.NumInputs]int64 // by Pass
 
 	replayed *timeline // of the messages so far; nil after a new record
 }
@@ -19,6 +20,7 @@ type Model struct {
 type messageRecord struct {
 	event  events.Message
 	offset int64
+	passed int64 // log time of chat.messages by Pass
 }
 
 type readRecord struct {
@@ -48,19 +50,25 @@ func New(settings projections.Settings) *Model { return &Model{settings: setting
 // Ends reports whether the logs of channels end (DESIGN §5).
 func (m *Model) Ends() bool { return m.settings.TrimLog }
 
+// Pass raises the log time of a topic, in Unix milliseconds, as do records that are not added: those
+// of other channels and users.
+func (m *Model) Pass(in events.Input, logTime int64) {
+	m.passed[in] = max(m.passed[in], logTime)
+}
+
 // AddMessage appends the record of chat.messages at offset. It copies the event. Records of one
 // topic must come in the order of their offsets; the order between topics is free. The timeline
 // ignores the record's timestamp, in Unix milliseconds: only the decoder uses it, to correct
 // clocks.
 func (m *Model) AddMessage(e *events.Message, offset, _ int64) {
-	m.messages = append(m.messages, messageRecord{copyMessage(e), offset})
+	m.messages = append(m.messages, messageRecord{copyMessage(e), offset, m.passed[events.Messages]})
 	m.replayed = nil
 }
 
 // AddRead appends the record of chat.reads at offset, as AddMessage does; timestamp is the record's
 // in Unix milliseconds.
 func (m *Model) AddRead(e *events.Read, offset, timestamp int64) {
-	now := e.OccurredAt
+	now := max(e.OccurredAt, m.passed[events.Reads])
 	if n := len(m.reads); n > 0 {
 		now = max(now, m.reads[n-1].now)
 	}
@@ -73,7 +81,7 @@ func (m *Model) AddRead(e *events.Read, offset, timestamp int64) {
 
 // AddDelivery appends the record of chat.deliveries at offset, as AddMessage does.
 func (m *Model) AddDelivery(e *events.Delivery, offset, timestamp int64) {
-	now := e.OccurredAt
+	now := max(e.OccurredAt, m.passed[events.Deliveries])
 	if n := len(m.deliveries); n > 0 {
 		now = max(now, m.deliveries[n-1].now)
 	}
