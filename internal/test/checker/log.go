@@ -19,9 +19,8 @@ type Log struct {
 	Records int
 
 	settings projections.Settings
-	models   []*model.Model            // by partition
-	now      int64                     // time of the last record
-	logTimes [][events.NumInputs]int64 // by partition: of the records so far
+	models   []*model.Model // by partition
+	now      int64          // time of the last record
 	logs     map[string]*channelLog
 }
 
@@ -66,7 +65,6 @@ func NewLog(s projections.Settings, partitions int32, records []*kgo.Record) *Lo
 	for range partitions {
 		l.models = append(l.models, model.New(s))
 	}
-	l.logTimes = make([][events.NumInputs]int64, partitions)
 	last := map[string]int64{}
 	for _, r := range records {
 		last[fmt.Sprintf("%s/%d", r.Topic, r.Partition)] = r.Offset
@@ -101,7 +99,7 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
 			return err
 		}
-		e.logTime = l.pass(r.Partition, events.Messages, e.event.OccurredAt)
+		e.logTime = m.Pass(events.Messages, e.event.OccurredAt)
 		m.AddMessage(&e.event, e.offset, ms)
 		log := l.logOf(e.event.ChannelID)
 		log.messages = append(log.messages, e)
@@ -113,7 +111,7 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
 			return err
 		}
-		e.logTime = l.pass(r.Partition, events.Reads, e.event.OccurredAt)
+		e.logTime = m.Pass(events.Reads, e.event.OccurredAt)
 		m.AddRead(&e.event, e.offset, ms)
 		log := l.logOf(e.event.ChannelID)
 		log.reads = append(log.reads, e)
@@ -125,19 +123,12 @@ func (l *Log) add(r *kgo.Record, partitions int32) error {
 		if err := events.CheckPartition(e.event.ChannelID, r.Partition, partitions); err != nil {
 			return err
 		}
-		e.logTime = l.pass(r.Partition, events.Deliveries, e.event.OccurredAt)
+		e.logTime = m.Pass(events.Deliveries, e.event.OccurredAt)
 		m.AddDelivery(&e.event, e.offset, ms)
 		log := l.logOf(e.event.ChannelID)
 		log.deliveries = append(log.deliveries, e)
 	}
 	return nil
-}
-
-// pass raises the log time of a topic and partition to that of a record, and returns it.
-func (l *Log) pass(partition int32, in events.Input, occurredAt int64) int64 {
-	t := &l.logTimes[partition][in]
-	*t = max(*t, occurredAt)
-	return *t
 }
 
 func (l *Log) logOf(id []byte) *channelLog {

@@ -12,15 +12,15 @@ type Model struct {
 	messages   []messageRecord
 	reads      []readRecord
 	deliveries []deliveryRecord
-	passed     [events.NumInputs]int64 // by Pass
+	logTimes   [events.NumInputs]int64 // of the topics so far; see Pass
 
 	replayed *timeline // of the messages so far; nil after a new record
 }
 
 type messageRecord struct {
-	event  events.Message
-	offset int64
-	passed int64 // log time of chat.messages by Pass
+	event   events.Message
+	offset  int64
+	logTime int64 // of chat.messages at this record, including it
 }
 
 type readRecord struct {
@@ -50,10 +50,12 @@ func New(settings projections.Settings) *Model { return &Model{settings: setting
 // Ends reports whether the logs of channels end (DESIGN §5).
 func (m *Model) Ends() bool { return m.settings.TrimLog }
 
-// Pass raises the log time of a topic, in Unix milliseconds, as do records that are not added: those
-// of other channels and users.
-func (m *Model) Pass(in events.Input, logTime int64) {
-	m.passed[in] = max(m.passed[in], logTime)
+// Pass raises the log time of a topic to at least a time in Unix milliseconds, and returns it. Each
+// record that is added does so. Callers do it for records that they leave out, such as those of other
+// channels.
+func (m *Model) Pass(in events.Input, at int64) (logTime int64) {
+	m.logTimes[in] = max(m.logTimes[in], at)
+	return m.logTimes[in]
 }
 
 // AddMessage appends the record of chat.messages at offset. It copies the event. Records of one
@@ -61,17 +63,14 @@ func (m *Model) Pass(in events.Input, logTime int64) {
 // ignores the record's timestamp, in Unix milliseconds: only the decoder uses it, to correct
 // clocks.
 func (m *Model) AddMessage(e *events.Message, offset, _ int64) {
-	m.messages = append(m.messages, messageRecord{copyMessage(e), offset, m.passed[events.Messages]})
+	m.messages = append(m.messages, messageRecord{copyMessage(e), offset, m.Pass(events.Messages, e.OccurredAt)})
 	m.replayed = nil
 }
 
 // AddRead appends the record of chat.reads at offset, as AddMessage does; timestamp is the record's
 // in Unix milliseconds.
 func (m *Model) AddRead(e *events.Read, offset, timestamp int64) {
-	now := max(e.OccurredAt, m.passed[events.Reads])
-	if n := len(m.reads); n > 0 {
-		now = max(now, m.reads[n-1].now)
-	}
+	now := m.Pass(events.Reads, e.OccurredAt)
 	until := max(e.OccurredAt, timestamp) + lapse
 	if m.settings.TrimLog {
 		until = max(until, now-m.settings.IndexRetention-forgetAfter)
@@ -81,10 +80,7 @@ func (m *Model) AddRead(e *events.Read, offset, timestamp int64) {
 
 // AddDelivery appends the record of chat.deliveries at offset, as AddMessage does.
 func (m *Model) AddDelivery(e *events.Delivery, offset, timestamp int64) {
-	now := max(e.OccurredAt, m.passed[events.Deliveries])
-	if n := len(m.deliveries); n > 0 {
-		now = max(now, m.deliveries[n-1].now)
-	}
+	now := m.Pass(events.Deliveries, e.OccurredAt)
 	m.deliveries = append(m.deliveries, deliveryRecord{copyDelivery(e), offset, max(e.OccurredAt, timestamp) + lapse, now})
 }
 

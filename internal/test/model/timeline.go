@@ -8,7 +8,7 @@ import (
 // timeline is the state of all channels after replaying chat.messages (DESIGN §4.1).
 type timeline struct {
 	settings projections.Settings
-	logTime  int64 // the latest occurred_at of all records, or what Pass has raised it to
+	logTime  int64 // of chat.messages
 	channels map[string]*channel
 }
 
@@ -17,7 +17,7 @@ func replay(records []messageRecord, settings projections.Settings) *timeline {
 	t := &timeline{settings: settings, channels: map[string]*channel{}}
 	for i := range records {
 		r := &records[i]
-		t.logTime = max(t.logTime, r.passed, r.event.OccurredAt)
+		t.logTime = r.logTime
 		c := t.channels[string(r.event.ChannelID)]
 		if c == nil {
 			c = &channel{member: map[string]bool{}, baseline: map[string]uint32{}, spans: map[string][]span{}, named: map[string][]*post{}}
